@@ -48,7 +48,7 @@ export interface Welcome {
 
 interface Environment {
   log: Log;
-  /** Called when it is unknown whether a write is durable. */
+  /** Called when it is unknown whether a write is durable, or where it went. */
   onFatal: (error: Error) => void;
   /** Prints notifications for the terminal. */
   print: (text: string) => void;
@@ -63,7 +63,7 @@ export async function start(
 ): Promise<Running> {
   keepMemoryOutOfDumps();
   makeDataDir(config.dataDir);
-  const db = await openStore(config, onFatal);
+  const db = await openStore(config, onFatal, failure => tellMoving(log, failure));
   let telemetry: Telemetry | null = null;
   try {
     const deps = await openDeps(config, db, now);
@@ -117,6 +117,12 @@ export async function start(
     await db.close();
     throw error;
   }
+}
+
+function tellMoving(log: Log, failure: unknown): void {
+  if (failure === null) log.info('the write-ahead log of the store can be moved into its file again');
+  else
+    log.error({ err: failure }, 'the write-ahead log of the store cannot be moved into its file: it grows');
 }
 
 async function welcome(

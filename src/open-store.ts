@@ -18,17 +18,21 @@ export function isEmbedded(config: Config): boolean {
 }
 
 /** An engine is loaded only if it is used. */
-export async function openStore(config: Config, onFatal: (error: Error) => void): Promise<Db> {
+export async function openStore(
+  config: Config,
+  onFatal: (error: Error) => void,
+  onMoving?: (failure: unknown) => void,
+): Promise<Db> {
   const path = embeddedPath(config);
-  if (path !== null) return openFile(path, onFatal);
+  if (path !== null) return openFile(path, onFatal, onMoving);
   const { openPostgres } = await import('./store/postgres.ts');
   return openPostgres(config.databaseUrl ?? '', config.databasePool, { pooling: config.databasePooling });
 }
 
 /** The system's error says what failed but not which setting names the file, so the message adds that. */
-function openFile(path: string, onFatal: (error: Error) => void): Db {
+function openFile(path: string, onFatal: (error: Error) => void, onMoving?: (failure: unknown) => void): Db {
   try {
-    return openSqlite(path, onFatal);
+    return openSqlite(path, onFatal, onMoving);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

@@ -80,6 +80,8 @@ export interface Db extends Lane {
   readonly hintsReachReplicas: boolean;
   /** How many bytes the store takes. */
   size(): Promise<number>;
+  /** How many times SQLite's write-ahead log could not be moved into the file; 0 on PostgreSQL. */
+  readonly moveErrors: number;
   close(): Promise<void>;
 }
 
@@ -89,7 +91,7 @@ export interface Db extends Lane {
  */
 export class StoreError extends Error {}
 
-/** It is unknown whether a write is durable, so the process must not go on. */
+/** It is unknown whether a write is durable, or where it went, so the process must not go on. */
 export class FatalStoreError extends StoreError {}
 
 /** Another transaction held a lock for longer than this work may wait; a retry may succeed. */

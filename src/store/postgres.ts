@@ -108,6 +108,7 @@ class PostgresDb implements Db {
   readonly #lanes: Connection[] = [];
   readonly #listeners: (() => void)[] = [];
   readonly #hinted: ((word: string) => void)[] = [];
+  readonly moveErrors = 0;
   #listening: SQL | null = null;
   #moving: Timer | undefined;
 

@@ -13,6 +13,8 @@ import {
 } from './db.ts';
 import { rowInserts } from './sqlite-inserts.ts';
 
+/** Versions of SQLite before 3.51 do not know this question, and move the pages instead. */
+const NOT_MOVED = 'PRAGMA wal_checkpoint(NOOP)';
 const SQLITE_IOERR_FSYNC = 1034;
 const SQLITE_IOERR_DIR_FSYNC = 1290;
 
@@ -55,12 +57,9 @@ export class Handle implements Queries, Transaction {
     withStoreErrors(() => this.#db.exec(sql));
   }
 
-  /**
-   * How many pages of the write-ahead log are not in the file. (Versions of SQLite before 3.51 do not know this question,
-   * and move those pages instead.)
-   */
+  /** How many pages of the write-ahead log are not in the file. */
   unmovedPages(): number {
-    const [row] = this.#prepare('PRAGMA wal_checkpoint(NOOP)').all() as {
+    const [row] = this.#prepare(NOT_MOVED).all() as {
       log: number;
       checkpointed: number;
     }[];
@@ -111,6 +110,13 @@ function withStoreErrors<T>(work: () => T): T {
     }
     throw new (ABOUT_VALUES.test(error.code ?? '') ? Refused : StoreError)(error.message, { cause: error });
   }
+}
+
+/** How much of the write-ahead log is not in the file, as any handle of it knows. */
+export async function unmovedBytes(db: Queries): Promise<number> {
+  const [row] = await db.all<{ log: number; checkpointed: number }>(NOT_MOVED);
+  const [page] = await db.all<{ page_size: number }>('PRAGMA page_size');
+  return row === undefined || page === undefined ? 0 : (row.log - row.checkpointed) * page.page_size;
 }
 
 /** Errors about values that a table or SQLite itself refuses; every other error is a failure of the store. */

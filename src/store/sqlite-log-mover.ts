@@ -1,7 +1,8 @@
 // Moves the write-ahead log of SQLite into the file. SQLite would do it itself, within the commit that has made the log too
 // long, and so on the thread that serves: at 2,000 checks per second that took several milliseconds, eight times a second.
-// Here a thread of its own does it, beside the commits.
+// Here a thread of its own does it, beside the commits. If it fails, the log grows and checks go on.
 
+import { FatalStoreError } from './db.ts';
 // @ts-expect-error: the compiler does not know that a module can be imported as text.
 import moveThread from './sqlite-move-thread.ts' with { type: 'text' };
 import { Thread } from './thread.ts';
@@ -20,7 +21,11 @@ export interface MovedLog {
   unmovedPages(): number;
   /** Runs work between two transactions. */
   between<T>(work: () => Promise<T>): Promise<T>;
+  /** An error if the files are not those that are open: the log would be moved into another file. */
+  look(): FatalStoreError | null;
   notSynced(error: unknown): void;
+  /** Moving has begun to fail, or it works again (null). */
+  moving(failure: unknown): void;
 }
 
 export class LogMover {
@@ -29,6 +34,9 @@ export class LogMover {
   #thread: Thread<string, null> | null = null;
   #commits = 0;
   #moving: Promise<void> | null = null;
+  #isFailing = false;
+  /** How many times the log could not be moved. */
+  failures = 0;
 
   constructor(path: string, log: MovedLog) {
     this.#path = path;
@@ -48,7 +56,8 @@ export class LogMover {
   #look(): number {
     try {
       return this.#log.unmovedPages();
-    } catch {
+    } catch (error) {
+      this.#ended(error);
       return 0;
     }
   }
@@ -58,29 +67,47 @@ export class LogMover {
     this.#thread?.end();
   }
 
+  async #move(unmoved: number): Promise<void> {
+    try {
+      await this.#moveMost(unmoved);
+      this.#ended(null);
+    } catch (error) {
+      // It is told already.
+      if (error instanceof FatalStoreError) return;
+      if (NOT_SYNCED.test((error as { code?: string }).code ?? '')) this.#log.notSynced(error);
+      // After other errors, such as a full disk, the pages are still in the log, and the next commits try again.
+      else this.#ended(error);
+    }
+  }
+
+  /** The next commits may fail in the same way many times a second, so only changes are told. */
+  #ended(failure: unknown): void {
+    if (failure !== null) this.failures++;
+    if (this.#isFailing === (failure !== null)) return;
+    this.#isFailing = failure !== null;
+    this.#log.moving(failure);
+  }
+
   /**
    * SQLite begins the log again only when all of its pages are in the file, and commits go on meanwhile. So the pages of
    * those are moved again and again, until they are few or a slow disk does not get ahead of them, and the last of them in
    * a step for which transactions wait. It is left out while many are unmoved: then a program from outside reads an old
    * state of the file, or transactions would wait for too long.
    */
-  async #move(unmoved: number): Promise<void> {
-    try {
-      let left = unmoved;
-      let before: number;
-      do {
-        before = left;
-        await this.#ask();
-        left = await this.#log.between(async () => this.#look());
-      } while (left > FEW_PAGES && left < before / 2);
-      if (left < MOST_PAGES) await this.#log.between(() => this.#ask());
-    } catch (error) {
-      // After other errors, such as a full disk, the pages are still in the log, and the next commits try again.
-      if (NOT_SYNCED.test((error as { code?: string }).code ?? '')) this.#log.notSynced(error);
-    }
+  async #moveMost(unmoved: number): Promise<void> {
+    let left = unmoved;
+    let before: number;
+    do {
+      before = left;
+      await this.#ask();
+      left = await this.#log.between(async () => this.#look());
+    } while (left > FEW_PAGES && left < before / 2);
+    if (left < MOST_PAGES) await this.#log.between(() => this.#ask());
   }
 
   async #ask(): Promise<void> {
+    const broken = this.#log.look();
+    if (broken !== null) throw broken;
     if (this.#thread === null || this.#thread.ended) this.#thread = new Thread(moveThread);
     await this.#thread.ask(this.#path);
   }

@@ -2,9 +2,9 @@
 // reader sees only what is committed, so that a query between two steps of a transaction cannot see it half done. A
 // transaction is over once its part of the write-ahead log is synced. A separate thread does that, so a slow disk
 // delays only the requests that wait for that commit. Another one moves the log into the file (sqlite-log-mover.ts).
+// sqlite-files.ts finds out whether others touched the files.
 
 import { Database } from 'bun:sqlite';
-import { closeSync, openSync } from 'node:fs';
 import {
   type Db,
   FatalStoreError,
@@ -14,6 +14,7 @@ import {
   type Transaction,
   type Value,
 } from './db.ts';
+import { OpenFiles, wantOwnLog } from './sqlite-files.ts';
 import { Handle, isBusy } from './sqlite-handle.ts';
 import { type HeldFile, holdFile, realFile } from './sqlite-lock.ts';
 import { LogMover } from './sqlite-log-mover.ts';
@@ -26,9 +27,23 @@ const BUSY_MS = 1000;
 const BUSY_STEP_MS = 10;
 /** At the start no request is waiting yet, and a program that reads the file from outside may be about to finish. */
 const BUSY_AT_START_MS = 10_000;
+/** How often it is looked whether the files are still there while nothing is committed; every commit looks too. */
+const LOOK_MS = 1000;
 
-export function openSqlite(path: string, onFatal: (error: Error) => void): Db {
-  return new SqliteDb(holdFile(path), onFatal);
+/** `onMoving` learns when moving the write-ahead log into the file begins to fail, and when it works again (null). */
+export function openSqlite(
+  path: string,
+  onFatal: (error: Error) => void,
+  onMoving: (failure: unknown) => void = () => {},
+): Db {
+  const file = holdFile(path);
+  try {
+    wantOwnLog(file.path);
+    return new SqliteDb(file, onFatal, onMoving);
+  } catch (error) {
+    file.release();
+    throw error;
+  }
 }
 
 /**
@@ -50,6 +65,8 @@ class SqliteDb implements Db {
   readonly #file: HeldFile;
   readonly #writer: Handle;
   readonly #reader: Handle;
+  readonly #files: OpenFiles;
+  readonly #looking: Timer;
   readonly #log: SyncedLog;
   readonly #mover: LogMover;
   readonly #listeners: (() => void)[] = [];
@@ -58,18 +75,23 @@ class SqliteDb implements Db {
   readonly hintsReachReplicas = false;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(file: HeldFile, onFatal: (error: Error) => void) {
+  constructor(file: HeldFile, onFatal: (error: Error) => void, onMoving: (failure: unknown) => void) {
     const { path } = file;
     this.#onFatal = onFatal;
     this.#file = file;
     this.#writer = new Handle(openFile(path));
     this.#reader = new Handle(openFile(path));
     this.#reader.exec('PRAGMA query_only = ON');
-    this.#log = new SyncedLog(path);
+    this.#files = new OpenFiles(path);
+    this.#looking = setInterval(() => this.#look(), LOOK_MS);
+    this.#looking.unref();
+    this.#log = new SyncedLog(this.#files);
     this.#mover = new LogMover(path, {
       unmovedPages: () => this.#writer.unmovedPages(),
       between: work => this.#inTurn(work),
-      notSynced: error => this.#unsynced(error),
+      look: () => this.#look(),
+      notSynced: error => this.#broken(error),
+      moving: onMoving,
     });
   }
 
@@ -103,13 +125,26 @@ class SqliteDb implements Db {
       await this.#log.sync();
       return result;
     } catch (error) {
-      throw this.#unsynced(error);
+      throw this.#broken(error);
+    }
+  }
+
+  /** Whether the files are still those that are open. */
+  #look(): FatalStoreError | null {
+    try {
+      this.#files.verify();
+      return null;
+    } catch (error) {
+      return this.#broken(error);
     }
   }
 
   /** A second sync after a failed one can report success for pages that never reached the disk. */
-  #unsynced(error: unknown): FatalStoreError {
-    const fatal = new FatalStoreError('The disk failed to make a write durable (fsync).', { cause: error });
+  #broken(error: unknown): FatalStoreError {
+    const isTold = error instanceof FatalStoreError;
+    const message = 'The disk failed to make a write durable (fsync).';
+    const fatal = isTold ? error : new FatalStoreError(message, { cause: error });
+    this.#log.fail(fatal);
     this.#onFatal(fatal);
     return fatal;
   }
@@ -123,7 +158,7 @@ class SqliteDb implements Db {
       this.#mover.committed();
       return result;
     } catch (error) {
-      if (error instanceof FatalStoreError) this.#onFatal(error);
+      if (error instanceof FatalStoreError) this.#broken(error);
       this.#writer.rollback();
       throw error;
     }
@@ -145,6 +180,10 @@ class SqliteDb implements Db {
       'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size',
     );
     return row?.bytes ?? 0;
+  }
+
+  get moveErrors(): number {
+    return this.#mover.failures;
   }
 
   lane(): Lane {
@@ -175,8 +214,12 @@ class SqliteDb implements Db {
     await this.#queue;
     await this.#mover.close();
     await this.#log.close();
+    clearInterval(this.#looking);
+    // SQLite moves the log into the file when the last handle closes.
+    this.#look();
     this.#reader.close();
     this.#writer.close();
+    this.#files.close();
     this.#file.release();
   }
 }
@@ -199,25 +242,30 @@ function openFile(path: string): Database {
  * blocked every commit.
  */
 class SyncedLog {
-  readonly #path: string;
+  readonly #files: OpenFiles;
   readonly #thread = new Thread<number, null>(syncThread);
-  #file: number | null = null;
   #running: Promise<void> = Promise.resolve();
   #upcoming: Promise<void> | null = null;
   #commits = 0;
   #syncedCommits = 0;
+  #failed: FatalStoreError | null = null;
 
-  constructor(path: string) {
-    this.#path = `${path}-wal`;
+  constructor(files: OpenFiles) {
+    this.#files = files;
   }
 
   grew(): void {
     this.#commits++;
   }
 
+  /** From now on nothing counts as synced. */
+  fail(error: FatalStoreError): void {
+    this.#failed ??= error;
+  }
+
   /** Whether everything that is committed is on the disk. */
   get synced(): boolean {
-    return this.#syncedCommits === this.#commits;
+    return this.#syncedCommits === this.#commits && this.#failed === null;
   }
 
   /** All commits made while a sync is running share the next one. */
@@ -233,13 +281,14 @@ class SyncedLog {
   async close(): Promise<void> {
     await this.sync().catch(() => {});
     this.#thread.end();
-    if (this.#file !== null) closeSync(this.#file);
   }
 
   async #sync(): Promise<void> {
-    this.#file ??= openSync(this.#path, 'r');
     const commits = this.#commits;
-    await this.#thread.ask(this.#file);
+    await this.#thread.ask(this.#files.log);
+    // A log that was removed can be synced too.
+    this.#files.verify();
+    if (this.#failed !== null) throw this.#failed;
     this.#syncedCommits = commits;
   }
 }

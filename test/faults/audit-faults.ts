@@ -1,8 +1,8 @@
-// Ways to make the audit log unwritable under a running service, each with its way back. What must hold
-// meanwhile is the tests' business.
+// Ways to make the audit log unwritable under a running service, each with its way back where there is one. What must
+// hold meanwhile is the tests' business.
 
 import { Database } from 'bun:sqlite';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, readdirSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, newDataDir, sql } from '../support/faults.ts';
 import type { TestPostgres } from '../support/postgres.ts';
@@ -36,6 +36,25 @@ export function canMount(): boolean {
 
 export function failing(call: string): Begin {
   return service => inject(service.process.pid, call);
+}
+
+export const failedSync: Begin = failing('fsync,fdatasync:error=EIO');
+
+const filesOf = ({ dataDir }: TestService) =>
+  readdirSync(dataDir).filter(name => name.startsWith('toolgate.db'));
+
+/** As `rm toolgate.db*` does. */
+export async function removeStore(service: TestService): Promise<() => Promise<void>> {
+  for (const name of filesOf(service)) rmSync(join(service.dataDir, name));
+  return async () => {};
+}
+
+/** As `mv toolgate.db elsewhere; cp backup toolgate.db` does. */
+export async function replaceStore({ dataDir }: TestService): Promise<() => Promise<void>> {
+  const path = join(dataDir, 'toolgate.db');
+  renameSync(path, `${path}.elsewhere`);
+  copyFileSync(`${path}.elsewhere`, path);
+  return async () => {};
 }
 
 export async function limitFiles({ process: { pid } }: TestService): Promise<() => Promise<void>> {

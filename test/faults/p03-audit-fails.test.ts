@@ -1,6 +1,7 @@
 // P3: while the audit log cannot be written there is a 500 and no verdict, nothing is left half done, and
-// checks are answered again, with no restart, once it can. After a failed fsync the process ends with 70.
-// The mutants answer the verdict although its commit failed, and take a failed fsync for any other error.
+// checks are answered again, with no restart, once it can. After a failed fsync, and after somebody has removed or
+// replaced the files of the store, the process ends with 70. The mutants answer the verdict although its commit failed,
+// take a failed fsync for any other error, and do not look at the files.
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
@@ -8,7 +9,6 @@ import {
   canTrace,
   figures,
   halfDone,
-  inject,
   inTime,
   Received,
   until,
@@ -30,13 +30,16 @@ import { onPath, type ServiceOptions, startService, type TestService } from '../
 import {
   type Begin,
   canMount,
+  failedSync,
   failing,
   fillDisk,
   freezing,
   limitFiles,
   lockDatabase,
   mountSmallDisk,
+  removeStore,
   renameTable,
+  replaceStore,
   stopping,
   unmount,
 } from './audit-faults.ts';
@@ -111,11 +114,30 @@ describe('sqlite', () => {
   });
 
   test.skipIf(!TRACED)('a failed fsync: the process ends with 70 and no verdict', async () => {
-    expect(await measureFsync(sqliteStore())).toBe(0);
+    expect(await measureEnd('a failed fsync', failedSync, sqliteStore())).toBe(0);
   });
 
   test.skipIf(!TRACED)('a failed fsync: a mutant that goes on is found out', async () => {
-    expect(await withMutant(FORGIVING, root => measureFsync(sqliteStore(root)))).toBeGreaterThan(0);
+    const found = await withMutant(FORGIVING, root =>
+      measureEnd('a failed fsync', failedSync, sqliteStore(root)),
+    );
+    expect(found).toBeGreaterThan(0);
+  });
+
+  for (const [name, touch] of Object.entries({
+    'a removed store': removeStore,
+    'a replaced store': replaceStore,
+  })) {
+    test(`${name}: the process ends with 70 and no verdict`, async () => {
+      expect(await measureEnd(name, touch, sqliteStore())).toBe(0);
+    });
+  }
+
+  test('a removed store: a mutant that does not look is found out', async () => {
+    const found = await withMutant([BLIND], root =>
+      measureEnd('a removed store', removeStore, sqliteStore(root)),
+    );
+    expect(found).toBeGreaterThan(0);
   });
 });
 
@@ -235,7 +257,8 @@ async function keepChecking(service: TestService, answered: (answer: Answer) => 
   });
 }
 
-async function measureFsync(options: ServiceOptions): Promise<number> {
+/** `begin` does what the process must not survive. If the store is still there, its log has every verdict. */
+async function measureEnd(name: string, begin: Begin, options: ServiceOptions): Promise<number> {
   const service = await startService(options);
   const received = new Received();
   let late = 0;
@@ -245,20 +268,22 @@ async function measureFsync(options: ServiceOptions): Promise<number> {
     if (verdictOf(answer) !== null && answer.sentAt > failingSince) late++;
   });
   await until('verdicts before the fault', () => received.verdicts.length > 200);
-  const end = await inject(service.process.pid, 'fsync,fdatasync:error=EIO').catch(() => async () => {});
+  const end = await begin(service).catch(() => async () => {});
   failingSince = performance.now();
-  const ended = () => service.process.exitCode !== null;
-  // A mutant's has none.
+  // A mutant that answers on has shown enough.
+  const ended = () => service.process.exitCode !== null || late > 50;
+  // Another one's has no end.
   await until('the end of the process', ended, options.root ? 3000 : 60_000).catch(() => {});
   const exitCode = service.process.exitCode;
   await end();
   const stopped = load.stop();
-  const { lost, twice } = await againstLog(service.databaseUrl, received.verdicts);
+  const { lost, twice } =
+    begin === failedSync ? await againstLog(service.databaseUrl, received.verdicts) : NONE;
   await service.close();
   await stopped;
   const violations = lost + twice + late + (exitCode === EXIT_STORE_BROKEN ? 0 : 1);
   const operations = received.verdicts.length;
-  figures(`P3 sqlite${options.root ? ' mutant' : ''}, a failed fsync`, {
+  figures(`P3 sqlite${options.root ? ' mutant' : ''}, ${name}`, {
     operations,
     faults: 1,
     exitCode: exitCode ?? 'none',
@@ -266,6 +291,8 @@ async function measureFsync(options: ServiceOptions): Promise<number> {
   });
   return violations;
 }
+
+const NONE = { lost: 0, twice: 0 };
 
 // --- stores and mutants --------------------------------------------------------------------------
 
@@ -282,6 +309,13 @@ async function postgresStore(root?: string): Promise<ServiceOptions> {
     ...(root && { root }),
   };
 }
+
+/** Nobody looks whether the files are still there. */
+const BLIND: Patch = {
+  file: 'src/store/sqlite-files.ts',
+  find: 'verify(): void {',
+  replace: 'verify(): void { return;',
+};
 
 /** A verdict was made; that its commit failed is only logged. */
 const ANYWAY: Patch[] = [
@@ -307,7 +341,7 @@ const ANYWAY: Patch[] = [
 const FORGIVING: Patch[] = [
   {
     file: 'src/store/sqlite.ts',
-    find: 'if (error instanceof FatalStoreError) this.#onFatal(error);',
+    find: 'if (error instanceof FatalStoreError) this.#broken(error);',
     replace: '',
   },
   { file: 'src/store/sqlite.ts', find: 'this.#onFatal(fatal);', replace: '' },

@@ -29,8 +29,8 @@ const HUNG_CALLS = 20;
 
 const SYNC_IN_THE_POOL: Patch = {
   file: 'src/store/sqlite.ts',
-  find: 'await this.#thread.ask(this.#file);',
-  replace: `const file = this.#file;
+  find: 'await this.#thread.ask(this.#files.log);',
+  replace: `const file = this.#files.log;
     await new Promise<void>((done, fail) =>
       require('node:fs').fdatasync(file, (error: Error | null) => (error === null ? done() : fail(error))));`,
 };

@@ -7,8 +7,9 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqlite } from '../../src/store/sqlite.ts';
 import { LogMover } from '../../src/store/sqlite-log-mover.ts';
-import { inject, newDataDir } from '../support/faults.ts';
+import { canTrace, inject, newDataDir, until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
+import { collect } from '../support/service.ts';
 
 const folder = newDataDir();
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -62,7 +63,9 @@ async function betweenTransactions(unmoved: (number | Error)[]): Promise<unknown
       seen.push(result ?? 'moved');
       return result;
     },
+    look: () => null,
     notSynced: error => seen.push(error),
+    moving: failure => seen.push(failure),
   });
   for (let commit = 0; commit < 64; commit++) mover.committed();
   await mover.close();
@@ -78,8 +81,9 @@ test('transactions wait only for few pages, and not while a reader from outside 
   expect(await betweenTransactions([30_000, 30_100])).toEqual([30_100]);
 });
 
-test('a commit does not fail because the log cannot be looked at', async () => {
-  expect(await betweenTransactions([new Error('disk I/O error')])).toEqual([]);
+test('a commit does not fail because the log cannot be looked at, but that is told', async () => {
+  const error = new Error('disk I/O error');
+  expect(await betweenTransactions([error])).toEqual([error]);
 });
 
 /** Writes into a store once it is told to, until the store says that a write may not be durable. */
@@ -95,11 +99,25 @@ const WRITING = `
   for (let id = 0; id < 200; id++) await db.run('INSERT INTO rows VALUES ($1)', ['x'.repeat(${LARGE.length})]);
 `;
 
-test.skipIf(!need(Bun.which('strace') !== null, 'strace'))(
+const SOURCE = join(import.meta.dirname, '../../src/store/sqlite.ts');
+const TRACED = need(canTrace(), 'strace, and the right to trace');
+
+/** Writes lines until it is told to stop. */
+const TELLING = `
+  const { openSqlite } = await import(process.argv[1]);
+  const db = openSqlite(process.argv[2], error => { throw error; }, failure => console.log(failure?.code ?? 'again'));
+  await db.run('CREATE TABLE rows (text text)');
+  console.log('ready');
+  let isAsked = false;
+  console[Symbol.asyncIterator]().next().then(() => { isAsked = true; });
+  while (!isAsked) await db.run('INSERT INTO rows VALUES ($1)', ['x'.repeat(${LARGE.length})]);
+  console.log(db.moveErrors);
+  process.exit(0);
+`;
+test.skipIf(!TRACED)(
   'a file that cannot be synced after the log was moved into it ends the process',
   async () => {
-    const source = join(import.meta.dirname, '../../src/store/sqlite.ts');
-    const child = Bun.spawn([process.execPath, '-e', WRITING, source, join(folder, 'unsynced.db')], {
+    const child = Bun.spawn([process.execPath, '-e', WRITING, SOURCE, join(folder, 'unsynced.db')], {
       stdin: 'pipe',
       stdout: 'pipe',
       stderr: 'inherit',
@@ -115,5 +133,34 @@ test.skipIf(!need(Bun.which('strace') !== null, 'strace'))(
     );
     expect(await child.exited).toBe(70);
     await end();
+  },
+);
+
+test.skipIf(!TRACED)(
+  'a log that cannot be moved is told once, commits go on, and so is that it can again',
+  async () => {
+    const path = join(folder, 'unmoved.db');
+    const child = Bun.spawn([process.execPath, '-e', TELLING, SOURCE, path], {
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    const told = { text: '' };
+    const telling = collect(child.stdout, told);
+    await until('it writes', () => told.text === 'ready\n');
+    // SQLite writes to the file itself only when the log is moved.
+    const end = await inject(child.pid, 'pwrite64:error=EIO', path);
+    await until('it is told', () => told.text !== 'ready\n');
+    const length = statSync(`${path}-wal`).size;
+    await until('commits go on', () => statSync(`${path}-wal`).size > length + 64 * MEGABYTE);
+    await end();
+    await until('the log is moved', () => told.text.endsWith('again\n'));
+    child.stdin.write('\n');
+    await child.stdin.end();
+    expect(await child.exited).toBe(0);
+    await telling;
+    const [, , , errors] = told.text.split('\n');
+    expect(told.text).toBe(`ready\nSQLITE_IOERR_WRITE\nagain\n${errors}\n`);
+    expect(Number(errors)).toBeGreaterThan(1);
   },
 );

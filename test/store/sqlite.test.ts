@@ -88,6 +88,8 @@ test.skipIf(!need(process.platform === 'linux', 'a lock on an open file, which L
   async () => {
     const first = await startService();
     const elsewhere = newDataDir();
+    // Otherwise it notices that its store was moved, and ends.
+    first.process.kill('SIGSTOP');
     renameSync(join(first.dataDir, 'toolgate.db'), join(elsewhere, 'moved.db'));
     const moved = { databaseUrl: `sqlite:${join(elsewhere, 'moved.db')}`, dataDir: elsewhere };
     expect(await failToStart(moved)).toContain(`Another process has ${join(elsewhere, 'moved.db')} open`);

@@ -181,12 +181,16 @@ export function canTrace(): boolean {
   return Bun.spawnSync(['strace', '-o', '/dev/null', 'true'], { stderr: 'ignore' }).exitCode === 0;
 }
 
-/** Makes system calls of a running process fail until the returned function is called. */
-export async function inject(pid: number, fault: string): Promise<() => Promise<void>> {
-  const tracer = Bun.spawn(['strace', '-f', '-o', '/dev/null', '-e', `inject=${fault}`, '-p', String(pid)], {
-    stderr: 'pipe',
-    stdout: 'ignore',
-  });
+/** Makes system calls of a running process fail until the returned function is called; only those on a file, if one is named. */
+export async function inject(pid: number, fault: string, file?: string): Promise<() => Promise<void>> {
+  const onFile = file === undefined ? [] : ['-P', file];
+  const tracer = Bun.spawn(
+    ['strace', '-f', '-o', '/dev/null', ...onFile, '-e', `inject=${fault}`, '-p', String(pid)],
+    {
+      stderr: 'pipe',
+      stdout: 'ignore',
+    },
+  );
   // Told once every thread is held; a thread by itself shows its tracer before that, and others still run.
   const attached = new RegExp(`Process ${pid} attached`);
   const told = { text: '' };

@@ -9,7 +9,7 @@ import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { WorkerLink, Workers } from '../workers.ts';
 
-/** The outcome of a write is unknown: the disk should be checked before a restart. */
+/** The disk failed to sync, or the files of the store were removed or replaced: a person should look before a restart. */
 const EXIT_STORE_BROKEN = 70;
 
 export function build(io: IO): Command {
