@@ -119,7 +119,7 @@ function includeSources(metrics: Metrics, deps: Deps, hub: Hub, rations: Rations
   metrics.include(() => upstreamFamilies(hub.conditions()));
   metrics.include(() => detailsFamilies(deps.details.figures));
   metrics.include(() => rationFamilies(rations.held));
-  metrics.include(() => processFamilies(VERSION));
+  metrics.include(() => processFamilies(VERSION, deps.db.moveErrors));
 }
 
 function createMcp(

@@ -5,12 +5,15 @@ import { embeddedPath } from '../config.ts';
 import type { Queries } from '../store/db.ts';
 import { MIGRATIONS, versionOfAny } from '../store/migrate.ts';
 import { readServerFacts } from '../store/postgres-server.ts';
+import { unmovedBytes } from '../store/sqlite-handle.ts';
 import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';
 
 /** A check of a call waits for some round trips, so a slow network delays every call. */
 const SLOW_ANSWER_MS = 20;
 const ASKED = 5;
+/** The service moves the log once it has a quarter of this. */
+const MUCH_UNMOVED = 128e6;
 
 export function storeChecks(examined: Examined): Check[] {
   const onPostgres = embeddedPath(examined.config) === null;
@@ -18,7 +21,8 @@ export function storeChecks(examined: Examined): Check[] {
     { name: 'store', run: () => storeFound(examined) },
     { name: 'schema', run: () => withStore(examined, db => schemaFound(db, examined.running)) },
   ];
-  if (onPostgres) {
+  if (!onPostgres) checks.push({ name: 'write-ahead log', run: () => withStore(examined, logFound) });
+  else {
     checks.push(
       { name: 'durability', run: () => withStore(examined, db => durabilityFound(db, examined)) },
       {
@@ -72,6 +76,19 @@ async function answerMs(db: Queries): Promise<number> {
     times.push(performance.now() - begun);
   }
   return Math.min(...times);
+}
+
+async function logFound(db: Queries): Promise<Found[]> {
+  const name = 'write-ahead log';
+  const bytes = await unmovedBytes(db);
+  const unmoved = `${(bytes / 1e6).toFixed(1)} MB of it are not in the file of the store`;
+  if (bytes < MUCH_UNMOVED) return [good(name, `${unmoved}.`)];
+  return [
+    warning(
+      name,
+      `${unmoved}, and it grows: the log of the service says why they cannot be moved, or another program has been reading the file all the while.`,
+    ),
+  ];
 }
 
 async function schemaFound(db: Queries, running: boolean): Promise<Found[]> {

@@ -1,11 +1,11 @@
-// What is known about this process itself, under the names that Prometheus uses for every program.
+// What is known about this process itself, under the names that Prometheus uses for every program, and about its files.
 
 import type { MetricFamily } from '../core/metric.ts';
 import { counter, gauge } from './family.ts';
 
 const STARTED_AT = Date.now() - process.uptime() * 1000;
 
-export function processFamilies(version: string): MetricFamily[] {
+export function processFamilies(version: string, moveErrors: number): MetricFamily[] {
   const { user, system } = process.cpuUsage();
   return [
     gauge('toolgate_build_info', 'Always 1; the label is the version of the program.', [
@@ -25,6 +25,11 @@ export function processFamilies(version: string): MetricFamily[] {
       'process_start_time_seconds',
       'When the process was started, in seconds since 1970.',
       STARTED_AT / 1000,
+    ),
+    counter(
+      'toolgate_store_move_errors',
+      'Times that the write-ahead log of the embedded store could not be moved into its file; it is tried again.',
+      moveErrors,
     ),
   ];
 }

@@ -1,8 +1,9 @@
 // The doctor on a machine on which the service does not run: each test plants one fault of settings, secrets, store,
 // files, disk or clock, and exactly its line has to say so, with what to do.
 
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { examine, good } from '../../src/doctor/check.ts';
@@ -63,6 +64,22 @@ test('people read a table, and the exit code says whether something is bad', asy
   );
   expect(io.out).toMatch(/\nBad: 1, warnings: [1-4]\.\n$/);
   expect([io.code, io.out.includes('s3cret')]).toEqual([1, false]);
+});
+
+test('a write-ahead log that is not moved into the file', async () => {
+  const folder = newDataDir();
+  cpSync(dataDir, folder, { recursive: true });
+  const used = new Database(join(folder, 'toolgate.db'));
+  used.exec('PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0; CREATE TABLE filler (bytes blob)');
+  expect(messageOf(await doctor(folder, { ...env, TOOLGATE_DATA_DIR: folder }), 'write-ahead log')).toMatch(
+    /^0\.\d MB/,
+  );
+  used.exec('INSERT INTO filler VALUES (zeroblob(130000000))');
+  const found = await doctor(folder, { ...env, TOOLGATE_DATA_DIR: folder });
+  expect(faultsOf(found)).toEqual(['warning write-ahead log', STOPPED]);
+  expect(messageOf(found, 'write-ahead log')).toContain('130.');
+  used.close();
+  rmSync(folder, { recursive: true });
 });
 
 describe('settings', () => {
