@@ -21,6 +21,10 @@ export interface GuardSettings {
   defaultChannels: readonly ChannelKind[];
   /** The named channels of the server file. */
   channels: Channels;
+  /** The provider of single sign-on; null if there is none. */
+  oidcIssuer: string | null;
+  /** The provider's claim that decides about the groups of people; null if admins do. */
+  oidcGroupsClaim: string | null;
 }
 
 export interface Deps {

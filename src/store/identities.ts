@@ -22,6 +22,33 @@ export async function insertIdentity(db: Queries, identity: Identity, now: numbe
   );
 }
 
+/** Somebody has signed in here with this account. */
+export async function noteSignOn(db: Queries, { issuer, subject }: Account, now: number): Promise<void> {
+  const sql = 'UPDATE identities SET signed_on_at = $3 WHERE issuer = $1 AND subject = $2';
+  await db.run(sql, [issuer, subject, now]);
+}
+
+/**
+ * Whether somebody can sign in here with an account: single sign-on is configured, and the account was used for it or is of
+ * the provider. An account that only company tokens name is neither. `issuer` is the parameter with the configured one.
+ */
+export const SIGNS_ON = (issuer: string): string =>
+  `${issuer} <> '' AND (signed_on_at IS NOT NULL OR rtrim(identities.issuer, '/') = rtrim(${issuer}, '/'))`;
+
+/** When an operator last signed in with an account, and whether its claims decide their role; null if they have none. */
+export async function lastSignOn(
+  db: Queries,
+  operatorId: string,
+  signOnIssuer: string | null,
+): Promise<{ at: number; decidesRole: boolean } | null> {
+  const [row] = await db.all<{ at: number | null; decidesRole: number | null }>(
+    `SELECT max(coalesce(signed_on_at, created_at)) AS at, max(decides_role) AS "decidesRole" FROM identities
+     WHERE operator_id = $1 AND ${SIGNS_ON('$2')}`,
+    [operatorId, signOnIssuer ?? ''],
+  );
+  return row?.at == null ? null : { at: row.at, decidesRole: row.decidesRole === 1 };
+}
+
 export async function findIdentity(db: Queries, { issuer, subject }: Account): Promise<Identity | null> {
   const [row] = await db.all<{ operatorId: string; decidesRole: number }>(
     `SELECT operator_id AS "operatorId", decides_role AS "decidesRole" FROM identities

@@ -19,6 +19,7 @@ import people from './migrations/0016_people.sql' with { type: 'text' };
 import foresight from './migrations/0017_foresight.sql' with { type: 'text' };
 import watch from './migrations/0018_watch.sql' with { type: 'text' };
 import trust from './migrations/0019_trust.sql' with { type: 'text' };
+import signOns from './migrations/0020_sign_ons.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -43,6 +44,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 17, name: 'foresight', sql: foresight },
   { version: 18, name: 'watch', sql: watch },
   { version: 19, name: 'trust', sql: trust },
+  { version: 20, name: 'sign-ons', sql: signOns },
 ];
 
 const RETRY_MS = 1000;

@@ -2,6 +2,7 @@
 // give e-mail addresses in lower case. sign-ins.ts stores sign-ins.
 
 import type { Queries } from './db.ts';
+import { SIGNS_ON } from './identities.ts';
 
 /** From the highest to the lowest. */
 export const ROLES = ['admin', 'approver', 'viewer', 'user'] as const;
@@ -14,7 +15,7 @@ export interface OperatorRecord {
   createdAt: number;
 }
 
-/** An operator is `invited` until they choose a password or come by single sign-on. */
+/** An operator is `invited` until they choose a password, or come by single sign-on or with a company token. */
 export const OPERATOR_STATUSES = ['active', 'invited'] as const;
 type OperatorStatus = (typeof OPERATOR_STATUSES)[number];
 
@@ -30,11 +31,11 @@ export function withGroups<T extends { groups: string[] }>({ groupNames, ...row 
   return { ...row, groups: JSON.parse(groupNames) } as unknown as T;
 }
 
-const CAN_SIGN_IN = `(password_hash IS NOT NULL
+const IS_ACTIVE = `(password_hash IS NOT NULL
   OR EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id)
   OR EXISTS (SELECT 1 FROM passkeys WHERE passkeys.operator_id = operators.id))`;
 const COLUMNS = `id, email, role, created_at AS "createdAt", group_names AS "groupNames",
-  CASE WHEN ${CAN_SIGN_IN} THEN 'active' ELSE 'invited' END AS status`;
+  CASE WHEN ${IS_ACTIVE} THEN 'active' ELSE 'invited' END AS status`;
 
 export async function insertOperator(
   db: Queries,
@@ -85,18 +86,25 @@ export async function findOperatorCredential(db: Queries, email: string): Promis
   return row === undefined ? null : withGroups(row);
 }
 
-/** Whether there is an admin who can sign in. */
-export function anyAdmin(db: Queries): Promise<boolean> {
-  return otherAdmins(db, '');
+/** Passkeys do not sign in those whose role a provider decides. `issuer` is the parameter with the configured provider. */
+const SIGNS_IN = (issuer: string): string => `(password_hash IS NOT NULL
+  OR EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id AND ${SIGNS_ON(issuer)})
+  OR (EXISTS (SELECT 1 FROM passkeys WHERE passkeys.operator_id = operators.id)
+    AND NOT EXISTS (SELECT 1 FROM identities WHERE identities.operator_id = operators.id AND decides_role = 1)))`;
+
+/** Whether an operator can sign in here, if this is the provider of single sign-on. */
+export async function canSignIn(db: Queries, id: string, signOnIssuer: string | null): Promise<boolean> {
+  const sql = `SELECT id FROM operators WHERE id = $1 AND ${SIGNS_IN('$2')}`;
+  return (await db.all(sql, [id, signOnIssuer ?? ''])).length > 0;
 }
 
-/** Whether there is an admin who can sign in besides this operator. */
-export async function otherAdmins(db: Queries, id: string): Promise<boolean> {
-  const rows = await db.all(
-    `SELECT id FROM operators WHERE role = 'admin' AND ${CAN_SIGN_IN} AND id <> $1 LIMIT 1`,
-    [id],
+/** The admins who can sign in, or two of them. */
+export async function someAdmins(db: Queries, signOnIssuer: string | null): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM operators WHERE role = 'admin' AND ${SIGNS_IN('$1')} LIMIT 2`,
+    [signOnIssuer ?? ''],
   );
-  return rows.length > 0;
+  return rows.map(({ id }) => id);
 }
 
 export async function updateOperatorRole(db: Queries, id: string, role: Role): Promise<void> {

@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Rule } from '../../src/core/policy.ts';
 import { invite, newPerson } from '../operators/people.ts';
-import { newDataDir, until } from '../support/faults.ts';
+import { newDataDir, sql, until } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { buttonsOf, FakeSlack, type Posted, readableIn, type SlackPerson } from '../support/slack.ts';
 import { type ClockedService, startClocked } from './clocked.ts';
@@ -26,6 +26,13 @@ afterAll(async () => {
   await slack.stop();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** It is never asked. */
+const PROVIDER = {
+  TOOLGATE_OIDC_ISSUER: 'https://idp.example',
+  TOOLGATE_OIDC_CLIENT_ID: 'toolgate',
+  TOOLGATE_OIDC_GROUPS_CLAIM: 'teams',
+};
 
 const asking = (more: Partial<Rule> = {}): Rule[] => [
   { tool: '*', action: 'require_approval', notify: ['ops'], ...more },
@@ -62,7 +69,7 @@ describe('one service', () => {
   let service: ClockedService;
   let approver: SlackPerson;
   beforeAll(async () => {
-    service = await startClocked(env);
+    service = await startClocked({ ...env, ...PROVIDER });
     const { email } = await newPerson(service, 'approver');
     // Slack keeps addresses as people wrote them.
     approver = slack.person(email.toUpperCase());
@@ -161,6 +168,34 @@ describe('one service', () => {
     await ended(message);
     expect(await statusOf(service, referenceId)).toBe('approved');
     expect(readableIn(message)).toContain(`2 of 2 approvals: ${people.map(each => each.email).join(', ')}.`);
+  });
+
+  test('groups and roles of single sign-on count for as long as a sign-in lasts', async () => {
+    const day = 24 * 3_600_000;
+    const { id, email } = await newPerson(service, 'approver');
+    await service.admin('PATCH', `/operators/${id}`, { groups: ['finance'] });
+    const user = slack.person(email);
+    const signedOn = (daysAgo: number, decidesRole: number) =>
+      sql(
+        service.databaseUrl,
+        `DELETE FROM identities WHERE operator_id = '${id}'`,
+        `INSERT INTO identities (issuer, subject, operator_id, decides_role, created_at, signed_on_at)
+         VALUES ('https://idp.example/', '${id}', '${id}', ${decidesRole}, 1, ${Date.now() - daysAgo * day})`,
+      );
+    const answers = async (more: Partial<Rule>) => {
+      const { referenceId, message } = await ask(service, more);
+      await slack.press(message, 'toolgate_approve', { user, at: service.url });
+      return statusOf(service, referenceId);
+    };
+    const approvers = { approvers: { group: 'finance' } };
+    await signedOn(8, 0);
+    expect([await answers(approvers), await answers({})]).toEqual(['pending', 'approved']);
+    await signedOn(8, 1);
+    expect([await answers(approvers), await answers({})]).toEqual(['pending', 'pending']);
+    const told = toldTo(user);
+    expect([told.length, told.every(text => text.includes('more than 7 days ago'))]).toEqual([3, true]);
+    await signedOn(6, 1);
+    expect([await answers(approvers), await answers({})]).toEqual(['approved', 'approved']);
   });
 
   test('a button counts only on the message that was posted for its approval', async () => {

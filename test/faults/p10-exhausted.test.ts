@@ -108,6 +108,8 @@ class Bench {
       maxOpenApprovalsPerKey: 1000,
       defaultChannels: [],
       channels: {},
+      oidcIssuer: null,
+      oidcGroupsClaim: null,
     };
     const now = () => bench.now;
     const vault = new Vault(new Uint8Array(32));

@@ -15,6 +15,8 @@ const settings = {
   maxSessionsPerKey: 10_000,
   defaultChannels: [],
   channels: {},
+  oidcIssuer: null,
+  oidcGroupsClaim: null,
 };
 
 const DETAILS_BYTES = 1 << 20;

@@ -3,11 +3,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:net';
+import type { Rule } from '../../src/core/policy.ts';
 import { dump } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
 import { engines, startService } from '../support/service.ts';
-import { invite, join, newAddress, PASSWORD, signIn } from './people.ts';
+import { invite, join, newAddress, PASSWORD, send, signIn } from './people.ts';
 import { BEGIN, openSignOns, type SignOns } from './sign-on.ts';
 
 for (const engine of await engines()) {
@@ -298,6 +299,28 @@ for (const engine of await engines()) {
       expect((await door.me(landed.visitor))?.email).toBe(email);
       const again = await door.signOn(login, `?continue=${name}`);
       expect(again.location).toBe('/dashboard');
+    });
+
+    test('answers need a sign-on that is not too old, also of somebody who came in with a password', async () => {
+      const email = `both-${crypto.randomUUID().slice(0, 8)}@example.com`;
+      const { id, token } = await invite(door.service, email, 'approver');
+      const cookie = await join(door.service, token);
+      const { login } = door.person({ email, teams: ['finance'] });
+      await door.signOn(login);
+      const rule: Rule = { tool: '*', action: 'require_approval', approvers: { group: 'finance' } };
+      const { key } = await door.service.newKey([rule]);
+      const answered = async () => {
+        const { referenceId } = (await door.service.check(key, 'prod', 'deploy', {})).body;
+        const path = `/admin/v1/approvals/${referenceId}/resolve`;
+        return (await send(door.service, 'POST', path, { cookie }, { action: 'approve' })).status;
+      };
+      expect(await answered()).toBe(200);
+      const weekAgo = Date.now() - 8 * 24 * 3_600_000;
+      const older = `UPDATE identities SET signed_on_at = ${weekAgo} WHERE operator_id = '${id}'`;
+      await sql(door.service.databaseUrl, older);
+      expect(await answered()).toBe(403);
+      await door.signOn(login);
+      expect(await answered()).toBe(200);
     });
 
     test('many attempts that lead nowhere are slowed down, and one that succeeds does not count', async () => {

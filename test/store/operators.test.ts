@@ -1,8 +1,9 @@
 // Operators, their links and invitations: who can sign in, who is an admin, and what happens to one and to no other.
 
 import { expect, test } from 'bun:test';
-import { insertIdentity } from '../../src/store/identities.ts';
+import { endRoleByClaim, insertIdentity, noteSignOn } from '../../src/store/identities.ts';
 import * as operators from '../../src/store/operators.ts';
+import { insertPasskey, removePasskeys } from '../../src/store/passkeys.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
 const operator = (id: string, role: operators.Role = 'viewer'): operators.OperatorRecord => ({
@@ -55,15 +56,37 @@ await onEachEngine(store => {
   test('an admin counts who can sign in', async () => {
     const { db } = store;
     await add(operator('ann', 'admin'), operator('ben'), operator('invited', 'admin'));
-    expect(await operators.anyAdmin(db)).toBe(true);
-    expect(await operators.otherAdmins(db, 'ann')).toBe(false);
-    expect(await operators.otherAdmins(db, 'ben')).toBe(true);
+    const admins = async (provider: string | null = null) =>
+      (await operators.someAdmins(db, provider)).sort();
+    expect(await admins()).toEqual(['ann']);
     await operators.updateOperatorPassword(db, 'invited', 'chosen');
-    expect(await operators.otherAdmins(db, 'ann')).toBe(true);
+    expect(await admins()).toEqual(['ann', 'invited']);
     await add(operator('ben'), operator('invited', 'admin'));
-    expect(await operators.anyAdmin(db)).toBe(false);
-    await insertIdentity(db, { issuer: 'i', subject: 's', operatorId: 'invited', decidesRole: false }, NOW);
-    expect(await operators.anyAdmin(db)).toBe(true);
+    expect(await admins()).toEqual([]);
+    const account = { issuer: 'https://idp.example/', subject: 's' };
+    await insertIdentity(db, { ...account, operatorId: 'invited', decidesRole: true }, NOW);
+    const ofPasskey = {
+      name: 'key',
+      publicKey: 'k',
+      counter: 0,
+      transports: [],
+      createdAt: NOW,
+      usedAt: null,
+    };
+    // A provider that decides about the role signs in alone.
+    await insertPasskey(db, { id: 'passkey', operatorId: 'invited', ...ofPasskey });
+    expect(await admins()).toEqual([]);
+    expect(await admins('https://idp.example')).toEqual(['invited']);
+    // Some providers name themselves otherwise in their claims.
+    expect(await admins('https://other.example')).toEqual([]);
+    await noteSignOn(db, account, NOW);
+    expect(await admins('https://other.example')).toEqual(['invited']);
+    expect(await admins()).toEqual([]);
+    await endRoleByClaim(db, 'invited');
+    expect(await admins()).toEqual(['invited']);
+    expect(await operators.canSignIn(db, 'invited', null)).toBe(true);
+    await removePasskeys(db, 'invited');
+    expect(await operators.canSignIn(db, 'invited', null)).toBe(false);
   });
 
   test('a role, a password and a removal concern one operator', async () => {

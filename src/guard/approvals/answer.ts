@@ -25,7 +25,7 @@ import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { approvalsLock, OPERATORS_LOCK } from '../locks.ts';
 import { emit } from '../outgoing/outbox.ts';
-import { type Answerer, answerFault } from './approvers.ts';
+import { type Answerer, answerFault, storedFault } from './approvers.ts';
 import { type Binds, type Bounds, boundRuleDigest, boundsOf } from './bound-grants.ts';
 import { type GivenProof, keepProof, type Proven, prove } from './proofs.ts';
 import { castVote, votesFor } from './votes.ts';
@@ -67,7 +67,7 @@ export async function resolveOnce(
   if (ended(approval, deps.now()) !== null) throw over();
   const proven = await prove(deps, approval, resolve, who);
   const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
-    const by = await admit(tx, approval, who);
+    const by = await admit(tx, deps, approval, who);
     // Whoever may not answer must not learn which values the call has.
     const bounds = boundsFor(deps, approval, resolve);
     const answer = { ...resolve, bounds, proven, ...by, at: deps.now(), over };
@@ -95,19 +95,23 @@ function locksFor(approval: ApprovalRecord, who: Answerer | 'link'): Locks {
 /** Role and groups may have changed since the request was authenticated, so they are read again here. */
 async function admit(
   tx: Transaction,
+  deps: Deps,
   approval: ApprovalRecord,
   who: Answerer | 'link',
 ): Promise<{ by: Actor | 'link'; operatorId: string | null }> {
   if (who === 'link') return { by: who, operatorId: null };
-  const operator = who === 'admin' ? null : await findOperator(tx, who.operatorId);
+  if (who === 'admin') {
+    const fault = answerFault(approval, who);
+    if (fault !== null) throw fault;
+    return { by: who, operatorId: null };
+  }
+  const operator = await findOperator(tx, who.operatorId);
   // Somebody who was reset meanwhile, or has not joined yet, has no sign-in.
-  if (who !== 'admin' && operator?.status !== 'active')
+  if (operator?.status !== 'active')
     throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
-  const fault = answerFault(approval, operator === null ? 'admin' : { ...operator, operatorId: operator.id });
+  const fault = await storedFault(tx, deps, approval, operator);
   if (fault !== null) throw fault;
-  return operator === null
-    ? { by: 'admin', operatorId: null }
-    : { by: `operator:${operator.email}`, operatorId: operator.id };
+  return { by: `operator:${operator.email}`, operatorId: operator.id };
 }
 
 /** The lock on the key's approvals is held, so what is read here stays true. */

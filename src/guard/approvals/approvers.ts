@@ -5,6 +5,10 @@
 import { normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
+import type { Transaction } from '../../store/db.ts';
+import type { ListedOperator } from '../../store/operators.ts';
+import type { Deps } from '../deps.ts';
+import { claimsFault } from '../people/claims-age.ts';
 import { roleFault, type SignedIn } from '../people/sign-ins.ts';
 
 /** An operator, or the admin token, which is nobody in particular and in no group. */
@@ -23,6 +27,17 @@ export function answerFault(asked: Asked, who: Answerer): GuardError | null {
   if (approverGroup === null) return null;
   const isMember = who !== 'admin' && who.groups.includes(approverGroup);
   return isMember ? null : notAnApprover(approverGroup);
+}
+
+/** The same about an operator as they are stored now, inside the transaction that relies on it. */
+export async function storedFault(
+  tx: Transaction,
+  deps: Deps,
+  asked: Asked,
+  operator: ListedOperator,
+): Promise<GuardError | null> {
+  const fault = answerFault(asked, { ...operator, operatorId: operator.id });
+  return fault ?? claimsFault(tx, deps, operator.id, asked.approverGroup !== null);
 }
 
 /** Whether the call was made in this person's name. */

@@ -9,7 +9,7 @@ import { findOperator } from '../../store/operators.ts';
 import { insertVote, listVotes, removeVote, type VoteRecord } from '../../store/votes.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { mayAnswer } from './approvers.ts';
+import { storedFault } from './approvers.ts';
 import { hasItsPasskey } from './proofs.ts';
 
 /** Writes a vote and returns all votes that count. It throws if the operator has voted before. */
@@ -26,7 +26,7 @@ export async function castVote(
       'You have approved this call before. Somebody else has to approve it too.',
     );
   }
-  const votes = await standing(tx, approval, await listVotes(tx, [id]));
+  const votes = await standing(tx, deps, approval, await listVotes(tx, [id]));
   const count = { approved: votes.length, needed: votesNeeded };
   await recordChange(tx, deps, by, 'approval.vote', id, { ...count, ...(via !== undefined && { via }) });
   return votes;
@@ -39,13 +39,14 @@ export async function castVote(
  */
 async function standing(
   tx: Transaction,
+  deps: Deps,
   approval: ApprovalRecord,
   votes: readonly VoteRecord[],
 ): Promise<VoteRecord[]> {
   const counted: VoteRecord[] = [];
   for (const vote of votes) {
     if (
-      (await isByApprover(tx, approval, vote)) &&
+      (await isByApprover(tx, deps, approval, vote)) &&
       (approval.proof === null || (await hasItsPasskey(tx, vote)))
     )
       counted.push(vote);
@@ -58,9 +59,14 @@ async function standing(
 }
 
 /** Whoever was reset by a replica of an older version has kept their vote, and cannot sign in. */
-async function isByApprover(tx: Transaction, approval: ApprovalRecord, vote: VoteRecord): Promise<boolean> {
+async function isByApprover(
+  tx: Transaction,
+  deps: Deps,
+  approval: ApprovalRecord,
+  vote: VoteRecord,
+): Promise<boolean> {
   const operator = await findOperator(tx, vote.operatorId);
-  return operator?.status === 'active' && mayAnswer(approval, { ...operator, operatorId: operator.id });
+  return operator?.status === 'active' && (await storedFault(tx, deps, approval, operator)) === null;
 }
 
 /** The votes that the approvals have. */

@@ -118,7 +118,7 @@ async function changeRole(
   role: Role,
 ): Promise<void> {
   const { id, email, role: before } = operator;
-  await keepAnAdmin(tx, operator);
+  await keepAnAdmin(tx, deps, operator);
   await updateOperatorRole(tx, id, role);
   await endRoleByClaim(tx, id);
   await recordChange(tx, deps, actor, 'operator.role', id, { email, from: before, to: role });
@@ -146,7 +146,7 @@ export async function changeGroups(
 export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
   await changeAccount(deps, id, async (tx, endWaysIn) => {
     const operator = await wantOperator(tx, id);
-    await keepAnAdmin(tx, operator);
+    await keepAnAdmin(tx, deps, operator);
     await endWaysIn('The person was removed.', 'identities');
     await removeOperator(tx, id);
     await markRemoved(tx, operator, deps.now());

@@ -5,7 +5,7 @@
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/db.ts';
 import { providerDecides } from '../../store/identities.ts';
-import { findOperator } from '../../store/operators.ts';
+import { canSignIn, findOperator } from '../../store/operators.ts';
 import {
   findPasskey,
   insertPasskey,
@@ -145,7 +145,7 @@ export async function removePasskey(deps: Deps, who: SignedIn, id: string): Prom
   await changeOperators(deps, async tx => {
     const { name } = await wantOwn(tx, who, id);
     await remove(tx, id);
-    if ((await findOperator(tx, who.operatorId))?.status !== 'active') {
+    if (!(await canSignIn(tx, who.operatorId, deps.settings.oidcIssuer))) {
       throw new GuardError('conflict', 'This passkey is your only way to sign in.');
     }
     await recordChange(tx, deps, `operator:${who.email}`, 'passkey.remove', who.operatorId, { name });

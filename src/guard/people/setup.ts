@@ -6,7 +6,6 @@ import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
 import {
-  anyAdmin,
   findOperator,
   findOperatorCredential,
   insertOperator,
@@ -22,7 +21,7 @@ import { recordChange } from '../changes.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
-import { changeOperators } from './admins.ts';
+import { anyAdmin, changeOperators } from './admins.ts';
 import { hashPassword, passwordFaults } from './passwords.ts';
 import { type Browser, newSecret, openSignIn } from './sign-ins.ts';
 import { changeAccount } from './ways-in.ts';
@@ -30,7 +29,7 @@ import { changeAccount } from './ways-in.ts';
 /** A new one-time token, which invalidates earlier ones; null if there is an admin. */
 export async function offerSetup(deps: Deps): Promise<string | null> {
   return changeOperators(deps, async tx => {
-    if (await anyAdmin(tx)) return null;
+    if (await anyAdmin(tx, deps)) return null;
     const token = newSecret();
     await removeSetupLinks(tx);
     await insertSetupLink(tx, hashToken(token), deps.now());
@@ -40,13 +39,13 @@ export async function offerSetup(deps: Deps): Promise<string | null> {
 
 /** Throws if the link of this token does not work, and says what to do. */
 export async function wantSetupLink(deps: Deps, token: string): Promise<void> {
-  if ((await anyAdmin(deps.db)) || !(await setupLinkStands(deps.db, hashToken(token))))
-    throw await setupGone(deps.db);
+  if ((await anyAdmin(deps.db, deps)) || !(await setupLinkStands(deps.db, hashToken(token))))
+    throw await setupGone(deps.db, deps);
 }
 
 /** Whether an admin can sign in. Anybody may learn this: the answer to a wrong set-up link tells it too. */
 export function adminExists(deps: Deps): Promise<boolean> {
-  return anyAdmin(deps.db);
+  return anyAdmin(deps.db, deps);
 }
 
 /** The new admin is signed in at once, since they have just proven who they are. `secret` is for their cookie. */
@@ -64,7 +63,7 @@ export async function setUpFirstAdmin(
   const passwordHash = await hashPassword(input.password);
   const known = await findOperatorCredential(deps.db, email);
   return changeAccount(deps, known?.id ?? '', async (tx, endWaysIn) => {
-    if ((await anyAdmin(tx)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx);
+    if ((await anyAdmin(tx, deps)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx, deps);
     // Only the account whose connections are locked may be promoted.
     if ((await findOperatorCredential(tx, email))?.id !== known?.id) throw changedMeanwhile();
     // Whoever had the account before must not get the rights of an admin by it.
@@ -92,8 +91,8 @@ function changedMeanwhile(): GuardError {
   );
 }
 
-async function setupGone(db: Queries): Promise<GuardError> {
-  const message = (await anyAdmin(db))
+async function setupGone(db: Queries, deps: Deps): Promise<GuardError> {
+  const message = (await anyAdmin(db, deps))
     ? 'There is an admin already. If that is you, sign in; otherwise ask them for an invitation.'
     : 'This set-up link is incomplete, unknown, or was replaced by that of a later start. Use the link that was printed last, or restart the service to get a fresh one.';
   return new GuardError('gone', message);

@@ -11,6 +11,7 @@ import {
   hasIdentity,
   insertIdentity,
   insertSignOn,
+  noteSignOn,
   removeOldSignOns,
   takeSignOn,
   wasRemoved,
@@ -105,6 +106,7 @@ export async function finishSignOn(
   const account = { issuer: String(claims['iss']), subject: String(claims['sub']) };
   return changeOperators(deps, async tx => {
     const operator = await operatorFor(tx, deps, account, person);
+    await noteSignOn(tx, account, deps.now());
     const { groups: given } = person;
     const groups = given === null ? operator.groups : await changeGroups(tx, deps, 'system', operator, given);
     await forget(tx);
@@ -138,7 +140,7 @@ async function withRole(
   { role }: Person,
 ): Promise<ListedOperator> {
   if (role === null) throw noRole();
-  if (role === operator.role || (await isLastAdmin(tx, operator))) return operator;
+  if (role === operator.role || (await isLastAdmin(tx, deps, operator))) return operator;
   const { id, email, role: before } = operator;
   await updateOperatorRole(tx, id, role);
   await recordChange(tx, deps, 'system', 'operator.role', id, { email, from: before, to: role });

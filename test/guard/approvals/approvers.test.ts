@@ -6,10 +6,12 @@ import type { Event } from '../../../src/core/event.ts';
 import { lapse, resolveByLink, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { type Answerer, mayAnswer } from '../../../src/guard/approvals/approvers.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
+import { changeOperator, deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import type { SignedIn } from '../../../src/guard/people/sign-ins.ts';
 import { mintToken } from '../../../src/guard/secrets.ts';
 import { type ApprovalRecord, findApproval, insertApproval } from '../../../src/store/approvals.ts';
 import { listChanges } from '../../../src/store/changes.ts';
+import { insertIdentity, noteSignOn } from '../../../src/store/identities.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertOperator, type Role, updateOperatorGroups } from '../../../src/store/operators.ts';
 import { approvalRecord, keyRecord, NOW, onEachEngine } from '../../store/stores.ts';
@@ -27,6 +29,7 @@ const ben = person('ben', ['finance']);
 const cy = person('cy', ['finance'], 'admin');
 const outsider = person('outsider', ['Finance', 'financ'], 'admin');
 const viewer = person('viewer', ['finance'], 'viewer');
+const DAY = 24 * 3_600_000;
 const APPROVE = { action: 'approve' as const, grantMs: null };
 const DENY = { action: 'deny' as const, grantMs: null };
 
@@ -60,7 +63,8 @@ await onEachEngine(store => {
   let keyId: string;
   beforeEach(async () => {
     deps = depsAt(store.db);
-    for (const table of ['operators', 'events', 'changes']) await store.db.run(`DELETE FROM ${table}`);
+    for (const table of ['operators', 'identities', 'events', 'changes'])
+      await store.db.run(`DELETE FROM ${table}`);
     for (const { operatorId: id, email, role, groups } of [ann, ben, cy, outsider, viewer]) {
       await insertOperator(store.db, { id, email, role, createdAt: NOW }, 'password');
       await updateOperatorGroups(store.db, id, groups);
@@ -171,6 +175,43 @@ await onEachEngine(store => {
     await updateOperatorGroups(store.db, outsider.operatorId, ['finance']);
     const joined = { ...outsider, groups: [] };
     expect((await resolveByOperator(deps, joined, id, APPROVE)).status).toBe('approved');
+  });
+
+  test('whoever was reset, removed or made a viewer since they asked to answer is refused, also in Slack', async () => {
+    const changes: [string, () => Promise<unknown>][] = [
+      ['forbidden', () => changeOperator(deps, 'admin', 'ann', { role: 'viewer' })],
+      ['unauthenticated', () => resetOperator(deps, 'admin', 'ben')],
+      ['unauthenticated', () => deleteOperator(deps, 'admin', 'cy')],
+    ];
+    await insertOperator(
+      store.db,
+      { ...person('root'), id: 'root', role: 'admin', createdAt: NOW },
+      'password',
+    );
+    for (const [index, who] of [ann, ben, cy].entries()) {
+      const [code, change] = changes[index] as (typeof changes)[number];
+      const { id } = await asked({ votesNeeded: 1 });
+      await change();
+      for (const answer of [APPROVE, DENY])
+        expect(await codeOf(resolveByOperator(deps, who, id, { ...answer, via: 'slack' }))).toBe(code);
+      expect(await status(id)).toBe('pending');
+    }
+  });
+
+  test('a vote counts while the claims that it relies on are not too old', async () => {
+    let clock = NOW;
+    const of = { oidcIssuer: 'https://idp.example', oidcGroupsClaim: 'teams' };
+    const base = depsAt(store.db, () => clock);
+    deps = { ...base, settings: { ...base.settings, ...of } };
+    const account = { issuer: 'https://idp.example', subject: 'ann' };
+    await insertIdentity(store.db, { ...account, operatorId: 'ann', decidesRole: false }, NOW);
+    const { id } = await asked({ expiresAt: NOW + 8 * DAY });
+    await resolveByOperator(deps, ann, id, APPROVE);
+    clock += 7 * DAY;
+    expect((await resolveByOperator(deps, ben, id, APPROVE)).status).toBe('pending');
+    expect(await codeOf(resolveByOperator(deps, ann, id, APPROVE))).toBe('forbidden');
+    await noteSignOn(store.db, account, clock);
+    expect((await resolveByOperator(deps, ann, id, APPROVE)).status).toBe('approved');
   });
 
   test('several votes free one call only', async () => {
