@@ -26,10 +26,11 @@ export function normalEntry(entry: string): string {
   return entry.startsWith(PERSON) ? PERSON + normalEmail(entry.slice(PERSON.length)) : entry;
 }
 
-export function isOpenTo(openTo: readonly string[], { email, groups }: Person): boolean {
+/** An e-mail that is not verified may be somebody else's, so it opens nothing. */
+export function isOpenTo(openTo: readonly string[], { email, groups, unverified }: Person): boolean {
   return openTo.some(entry =>
     entry.startsWith(GROUP)
       ? groups.includes(entry.slice(GROUP.length))
-      : normalEmail(entry.slice(PERSON.length)) === normalEmail(email),
+      : !unverified && normalEmail(entry.slice(PERSON.length)) === normalEmail(email),
   );
 }

@@ -31,6 +31,8 @@ export interface ToolCall {
 export interface Person {
   email: string;
   groups: readonly string[];
+  /** Nobody has said that the e-mail is theirs, so nothing is decided by it. */
+  unverified?: true;
 }
 
 export interface Situation {
@@ -77,9 +79,14 @@ export function scopeOf(call: ToolCall, situation: Situation): Scope {
     tool: { server: call.serverName, name: call.toolName, ...(annotations === null ? {} : { annotations }) },
     key: { name: keyName },
     session: session === null ? {} : { label: session.label },
-    person: person === null ? {} : { email: person.email, groups: [...person.groups] },
+    person: person === null ? {} : known(person),
     surface,
   };
+}
+
+/** An e-mail that is not verified is absent: a condition that reads it fails. */
+function known({ email, groups, unverified }: Person): { email?: string; groups: string[] } {
+  return { ...(!unverified && { email }), groups: [...groups] };
 }
 
 const NOT_KNOWN = new Failure('It is not known any more.');

@@ -41,11 +41,25 @@ export async function insertOperator(
   db: Queries,
   operator: OperatorRecord,
   passwordHash: string | null,
+  email: 'verified' | 'unverified' = 'verified',
 ): Promise<void> {
   await db.run(
-    'INSERT INTO operators (id, email, role, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)',
-    [operator.id, operator.email, operator.role, passwordHash, operator.createdAt],
+    `INSERT INTO operators (id, email, role, password_hash, created_at, email_unverified)
+     VALUES ($1, $2, $3, $4, $5, $6)`,
+    [
+      operator.id,
+      operator.email,
+      operator.role,
+      passwordHash,
+      operator.createdAt,
+      email === 'verified' ? null : 1,
+    ],
   );
+}
+
+/** From now on the e-mail counts as the operator's own. */
+export async function markVerified(db: Queries, id: string): Promise<void> {
+  await db.run('UPDATE operators SET email_unverified = NULL WHERE id = $1 AND email_unverified = 1', [id]);
 }
 
 export async function anyOperator(db: Queries): Promise<boolean> {

@@ -7,16 +7,22 @@ export interface PersonFacts {
   id: string;
   email: string;
   groups: string[];
+  /** A provider brought them, and has not said that the e-mail is theirs. */
+  unverified?: true;
 }
 
 /** Those of these operators who have not been removed. */
 export async function personFacts(db: Queries, ids: readonly string[]): Promise<PersonFacts[]> {
   const wanted = padded(ids);
-  const rows = await db.all<WithGroupNames<PersonFacts>>(
-    `SELECT id, email, group_names AS "groupNames" FROM operators WHERE id IN (${placeholders(wanted.length)})`,
+  const rows = await db.all<WithGroupNames<Omit<PersonFacts, 'unverified'>> & { unverified: number | null }>(
+    `SELECT id, email, group_names AS "groupNames", email_unverified AS unverified FROM operators
+     WHERE id IN (${placeholders(wanted.length)})`,
     wanted,
   );
-  return rows.map(row => withGroups(row));
+  return rows.map(({ unverified, ...row }) => ({
+    ...withGroups<Omit<PersonFacts, 'unverified'>>(row),
+    ...(unverified === 1 && { unverified: true }),
+  }));
 }
 
 /** To whom these keys are open. */

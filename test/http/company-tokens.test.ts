@@ -29,6 +29,7 @@ const RULES = [
   { tool: 'look', action: 'allow' as const },
   { tool: 'ship', action: 'allow' as const, when: "'release' in person.groups" },
   { tool: 'ask', action: 'require_approval' as const },
+  { tool: 'mine', action: 'allow' as const, when: "person.email == 'eve@example.com'" },
 ];
 
 const tokens: string[] = [];
@@ -81,6 +82,17 @@ test('a token acts for its person, on /v1/check and /mcp and nowhere else', asyn
     const refused = await service.json('POST', path, token, {});
     expect([path, refused.headers.get('X-Toolgate-Error')]).toEqual([path, 'forbidden']);
   }
+});
+
+test('an e-mail that is not called verified decides nothing', async () => {
+  const [service] = services as [TestService];
+  const { keyId } = await service.newKey(RULES, { openTo: ['group:guests'] });
+  const token = (email_verified?: true) =>
+    issuer.token({ sub: 'eve', email_verified, realm: { groups: ['guests'] } });
+  expect(await outcomes(await token(), 'look')).toEqual(everywhere('allow'));
+  expect(await outcomes(await token(), 'mine')).toEqual(everywhere('deny'));
+  expect(await outcomes(await token(true), 'mine')).toEqual(everywhere('allow'));
+  await service.admin('DELETE', `/keys/${keyId}`);
 });
 
 test('a revoked session, a closed key and a removed person count at once, on every replica', async () => {

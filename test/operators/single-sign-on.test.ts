@@ -187,6 +187,19 @@ for (const engine of await engines()) {
       const { login, email } = door.person({ email_verified: undefined, groups: ['staff'] });
       const { visitor } = await door.signOn(login);
       expect(await door.me(visitor)).toMatchObject({ email, role: 'viewer' });
+      // But a key that is open to the e-mail is not open to them, until the provider says that it is theirs.
+      const { keyId } = await door.service.newKey([], { openTo: [`person:${email}`] });
+      const tool = { name: 'up', transport: 'http', url: 'http://127.0.0.1:1/mcp', auth: 'oauth' };
+      await door.service.admin('POST', `/keys/${keyId}/connected-tools`, {
+        ...tool,
+        oauth: { as: 'person' },
+      });
+      const servers = async (who: typeof visitor) =>
+        ((await (await who.go(`${door.service.url}/admin/v1/me/servers`)).json()) as { servers: unknown[] })
+          .servers.length;
+      expect(await servers(visitor)).toBe(0);
+      Object.assign(door.provider.people[login] as object, { email_verified: true });
+      expect(await servers((await door.signOn(login)).visitor)).toBe(1);
     });
 
     test('who was removed stays out until invited again', async () => {

@@ -38,7 +38,7 @@ export function readPerson(claims: Claims, rules: ClaimRules): Person {
   const email = emailOf(claims);
   const { email_verified: said } = claims;
   if (said === false || said === 'false') throw refused('Your e-mail is not verified at the provider.');
-  const emailVerified = said === true || said === 'true';
+  const emailVerified = saysVerified(claims);
   const byGroup = groupRole(claims, rules);
   // Some providers never say whether an e-mail is verified. A group that gives a role is accepted instead.
   if (!emailVerified && byGroup === null) {
@@ -52,6 +52,8 @@ export function readPerson(claims: Claims, rules: ClaimRules): Person {
   const role = byGroup ?? (emailVerified ? rules.oidcDefaultRole : null);
   return { email, emailVerified, role, groups: givenGroups(claims, rules.oidcGroupsClaim) };
 }
+
+export const saysVerified = ({ email_verified: said }: Claims): boolean => said === true || said === 'true';
 
 /** Names that no group can have here, and those beyond the most that a person can have, are left out. */
 export function givenGroups(claims: Claims, claim: string | null): string[] | null {

@@ -4,12 +4,13 @@
 
 import { GuardError, overloaded } from '../../core/errors.ts';
 import { isOpenTo } from '../../core/open-to.ts';
+import type { Person as OpenPerson } from '../../core/situation.ts';
 import { visible } from '../../core/visible.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
-import { type Account, findIdentity } from '../../store/identities.ts';
+import { type Account, findIdentity, providerDecides } from '../../store/identities.ts';
 import { findKey } from '../../store/keys.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../store/operators.ts';
-import { type OpenKey, openKeys } from '../../store/people.ts';
+import { type OpenKey, openKeys, personFacts } from '../../store/people.ts';
 import {
   findSessionByHash,
   hasActiveTokens,
@@ -28,9 +29,9 @@ import { newId } from '../ids.ts';
 import { keyLock } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
-import { type ClaimRules, givenGroups, type Person, readPerson } from './claims.ts';
+import { type ClaimRules, givenGroups, type Person, readPerson, saysVerified } from './claims.ts';
 import type { CompanyClaims, CompanyIssuer } from './company-issuer.ts';
-import { link, provision, removed } from './single-sign-on.ts';
+import { link, noteVerified, provision, removed } from './single-sign-on.ts';
 
 /** How many tokens of one person may be in use at once. */
 export const MAX_TOKENS_PER_PERSON = 200;
@@ -98,11 +99,9 @@ export class CompanyTokens implements ForeignTokens {
     const { db, now: clock } = this.#deps;
     const claims = await this.#issuer.verify(token, clock());
     const { operator, groups } = await this.#bearerOf(claims);
-    const { id: keyId } = await theKeyOf(
-      db,
-      { email: operator.email, groups: groups ?? operator.groups },
-      clock(),
-    );
+    const [person] = await personFacts(db, [operator.id]);
+    if (person === undefined) throw removed();
+    const { id: keyId } = await theKeyOf(db, { ...person, groups: groups ?? person.groups }, clock());
     const signedHash = hashToken(token.slice(0, token.lastIndexOf('.')));
     return db.transaction({ shared: [keyLock(keyId)] }, async tx => {
       const now = clock();
@@ -136,19 +135,27 @@ export class CompanyTokens implements ForeignTokens {
     const groups = givenGroups(claims, this.#groupsClaim);
     const account = { issuer: claims.iss, subject: claims.sub };
     const known = await operatorOf(this.#deps.db, account);
+    if (known !== null) await this.#noteVerified(known, claims);
     return { operator: known ?? (await this.#newcomer(account, claims, groups)), groups };
   }
 
+  async #noteVerified(known: ListedOperator, claims: CompanyClaims): Promise<void> {
+    const [person] = await personFacts(this.#deps.db, [known.id]);
+    if (!person?.unverified || !saysVerified(claims)) return;
+    const said = readPerson(claims, RULES);
+    await changeOperators(this.#deps, tx => noteVerified(tx, known, said));
+  }
+
   async #newcomer(account: Account, claims: CompanyClaims, groups: string[] | null): Promise<ListedOperator> {
-    // Access tokens seldom say it. The company's issuer is trusted with e-mails, unless it calls one unverified.
-    const trusted = readPerson({ email_verified: true, ...claims }, RULES);
-    // But an account that is linked to an operator also signs in as them, and for that somebody has to verify the e-mail.
-    const emailVerified = !this.#signsIn || claims['email_verified'] !== undefined;
-    const person = { ...trusted, emailVerified };
+    // Access tokens seldom say it. Then the person comes in all the same, but the e-mail opens nothing.
+    const read = readPerson({ email_verified: true, ...claims }, RULES);
+    const person = { ...read, emailVerified: saysVerified(claims) };
     const { db, now } = this.#deps;
     const known = await findOperatorCredential(db, person.email);
+    const [facts = { ...newFacts(person), groups: [] }] =
+      known === null ? [] : await personFacts(db, [known.id]);
     // Nobody becomes an operator for whom no key is open, nor do the checks of others have to wait for that.
-    await theKeyOf(db, { email: person.email, groups: groups ?? known?.groups ?? [] }, now());
+    await theKeyOf(db, { ...facts, groups: groups ?? facts.groups }, now());
     return changeOperators(this.#deps, tx => this.#join(tx, account, person));
   }
 
@@ -164,9 +171,23 @@ export class CompanyTokens implements ForeignTokens {
         'You are invited. Accept the invitation before you use company tokens.',
       );
     }
-    return link(tx, this.#deps, account, person, known.id);
+    const emailVerified = person.emailVerified || (await this.#isKnownBy(tx, known.id));
+    return link(tx, this.#deps, account, { ...person, emailVerified }, known.id);
+  }
+
+  /**
+   * Whether an e-mail that the token does not call verified is enough to link its account to this operator: an admin knows
+   * them by it. But an account of a provider with which operators sign in would also sign in as them.
+   */
+  async #isKnownBy(tx: Transaction, operatorId: string): Promise<boolean> {
+    return !this.#signsIn && !(await providerDecides(tx, operatorId));
   }
 }
+
+const newFacts = ({ email, emailVerified }: Person) => ({
+  email,
+  ...(!emailVerified && { unverified: true as const }),
+});
 
 /** The operator with this account, or null if no operator has had it. */
 async function operatorOf(db: Queries, account: Account): Promise<ListedOperator | null> {
@@ -178,11 +199,7 @@ async function operatorOf(db: Queries, account: Account): Promise<ListedOperator
 }
 
 /** The only key that is open to the person. If there are several, an admin has to decide, and not we. */
-async function theKeyOf(
-  db: Queries,
-  person: { email: string; groups: string[] },
-  now: number,
-): Promise<OpenKey> {
+async function theKeyOf(db: Queries, person: OpenPerson, now: number): Promise<OpenKey> {
   const open = (await openKeys(db, now)).filter(key => isOpenTo(key.openTo, person));
   const [first, ...others] = open;
   if (first === undefined) {

@@ -4,7 +4,7 @@
 import { GuardError } from '../../core/errors.ts';
 import { isOpenTo } from '../../core/open-to.ts';
 import { insertCode } from '../../store/oauth.ts';
-import { type OpenKey, openKeys } from '../../store/people.ts';
+import { type OpenKey, openKeys, personFacts } from '../../store/people.ts';
 import type { Deps } from '../deps.ts';
 import { hashToken, sameText } from '../secrets.ts';
 import type { OAuthClient } from './oauth-clients.ts';
@@ -45,8 +45,10 @@ export function resourceFault(asked: string | undefined, resource: string): OAut
 const sameAddress = (a: string, b: string): boolean =>
   a === b || (URL.canParse(a) && new URL(a).href === new URL(b).href);
 
-export async function keysOpenTo({ db, now }: Deps, { email, groups }: SignedIn): Promise<OpenKey[]> {
-  return (await openKeys(db, now())).filter(key => isOpenTo(key.openTo, { email, groups: [...groups] }));
+export async function keysOpenTo({ db, now }: Deps, { operatorId }: SignedIn): Promise<OpenKey[]> {
+  const [person] = await personFacts(db, [operatorId]);
+  if (person === undefined) return [];
+  return (await openKeys(db, now())).filter(key => isOpenTo(key.openTo, person));
 }
 
 /** The value that the consent page's form carries. `request` is the whole request. */

@@ -13,6 +13,7 @@ import {
   insertInvitation,
   insertOperator,
   type ListedOperator,
+  markVerified,
   type OperatorRecord,
   type Role,
   removeInvitations,
@@ -84,6 +85,8 @@ export async function joinOperators(
     if (found === null) throw invitationGone();
     await removeInvitations(tx, found.id);
     await updateOperatorPassword(tx, found.id, passwordHash);
+    // An admin gave the link to the person whom they know by this e-mail.
+    await markVerified(tx, found.id);
     await recordChange(tx, deps, `operator:${found.email}`, 'operator.join', found.id, {});
     const operator = await wantOperator(tx, found.id);
     const { secret } = await openSignIn(tx, deps, operator, browser);

@@ -21,9 +21,11 @@ import {
   findOperatorCredential,
   insertOperator,
   type ListedOperator,
+  markVerified,
   removeInvitations,
   updateOperatorRole,
 } from '../../store/operators.ts';
+import { personFacts } from '../../store/people.ts';
 import { recordChange } from '../changes.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
@@ -124,10 +126,20 @@ async function operatorFor(
   if (identity !== null) {
     const operator = await findOperator(tx, identity.operatorId);
     if (operator === null) throw removed();
+    await noteVerified(tx, operator, person);
     return identity.decidesRole ? withRole(tx, deps, operator, person) : operator;
   }
   const known = await findOperatorCredential(tx, person.email);
   return known === null ? provision(tx, deps, account, person) : link(tx, deps, account, person, known.id);
+}
+
+/** The provider may say only now that the e-mail with which it brought somebody is theirs. */
+export async function noteVerified(
+  tx: Transaction,
+  { id, email }: Pick<ListedOperator, 'id' | 'email'>,
+  person: Pick<Person, 'email' | 'emailVerified'>,
+): Promise<void> {
+  if (person.emailVerified && person.email === email) await markVerified(tx, id);
 }
 
 /**
@@ -167,6 +179,13 @@ export async function link(
       'There is an operator with your e-mail, and the provider does not say that it is verified.',
     );
   }
+  // Whoever came first with this e-mail may be somebody else, and both would be the same operator.
+  const [operator] = await personFacts(tx, [operatorId]);
+  if (operator?.unverified) {
+    throw forbidden(
+      'There is an operator with your e-mail whom a provider brought without saying that it is verified. Ask an admin to remove that operator.',
+    );
+  }
   if (await hasIdentity(tx, operatorId, account.issuer)) {
     throw forbidden('The operator with your e-mail signs in with another account of the provider.');
   }
@@ -181,14 +200,19 @@ export async function provision(
   tx: Transaction,
   deps: Deps,
   account: Account,
-  { email, role }: Person,
+  { email, emailVerified, role }: Person,
 ): Promise<ListedOperator> {
   if (await wasRemoved(tx, email)) throw removed();
   if (role === null) throw noRole();
   const operator = { id: newId(), email, role, createdAt: deps.now() };
-  await insertOperator(tx, operator, null);
+  await insertOperator(tx, operator, null, emailVerified ? 'verified' : 'unverified');
   await insertIdentity(tx, { ...account, operatorId: operator.id, decidesRole: true }, deps.now());
-  await recordChange(tx, deps, 'system', 'operator.provision', operator.id, { email, role, ...account });
+  await recordChange(tx, deps, 'system', 'operator.provision', operator.id, {
+    email,
+    role,
+    ...account,
+    ...(!emailVerified && { emailVerified }),
+  });
   return { ...operator, status: 'active', groups: [] };
 }
 

@@ -8,9 +8,10 @@ import { CompanyTokens, MAX_TOKENS_PER_PERSON } from '../../../src/guard/people/
 import { changeOperator, deleteOperator, inviteOperator } from '../../../src/guard/people/operators.ts';
 import { hashToken, mintToken } from '../../../src/guard/secrets.ts';
 import { endAnySession } from '../../../src/guard/sessions.ts';
-import { findIdentity } from '../../../src/store/identities.ts';
+import { findIdentity, insertIdentity } from '../../../src/store/identities.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { findOperatorCredential, insertOperator, listOperators } from '../../../src/store/operators.ts';
+import { personFacts } from '../../../src/store/people.ts';
 import { findSession, insertSession, insertTokenSession, listSessions } from '../../../src/store/sessions.ts';
 import { keyRecord, onEachEngine, sessionRecord } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
@@ -241,6 +242,41 @@ await onEachEngine(store => {
     expect(await said(ask({ sub: name(), email }))).toContain('another account');
     // A token never changes a role.
     expect(await operator(email)).toMatchObject({ role: 'admin', groups: [] });
+  });
+
+  test('an e-mail that nobody has verified opens no key, and is no e-mail of another account', async () => {
+    const [sub, group] = [name(), name()];
+    const email = `${sub}@example.com`;
+    const keyId = await openKey(`person:${email}`);
+    const ask = async (more: object) => replica().learn(await issuer.token({ sub, ...more }));
+    expect(await said(ask({ email_verified: undefined }))).toStartWith('forbidden: No key is open to you.');
+    expect(await operator(email)).toBeNull();
+    const byGroup = await openKey(`group:${group}`);
+    // They come in by their group, and are offered one key, not two.
+    const { personId = '', keyId: got } = await ask({ email_verified: undefined, ...inGroup(group) });
+    expect(got).toBe(byGroup);
+    expect(await personFacts(store.db, [personId])).toMatchObject([{ email, unverified: true }]);
+    expect(await said(ask({ email_verified: undefined, jti: 'again' }))).toContain('No key is open');
+    // Another account with this e-mail is somebody else until an admin says otherwise.
+    expect(await said(ask({ sub: name(), email, ...inGroup(group) }))).toContain(
+      'without saying that it is verified',
+    );
+    expect((await ask({ jti: 'verified' })).keyId).toBe(keyId);
+    expect(await personFacts(store.db, [personId])).toEqual([{ id: personId, email, groups: [] }]);
+  });
+
+  test('a token without a verified e-mail does not become an operator whom another provider brought', async () => {
+    const [sub, group] = [name(), name()];
+    await openKey(`group:${group}`);
+    const email = `${sub}@example.com`;
+    const operatorId = crypto.randomUUID();
+    await insertOperator(store.db, { id: operatorId, email, role: 'user', createdAt: 0 }, null);
+    const account = { issuer: 'https://other.example', subject: sub };
+    await insertIdentity(store.db, { ...account, operatorId, decidesRole: true }, 0);
+    const ask = async (more: object) =>
+      replica().learn(await issuer.token({ sub, ...inGroup(group), ...more }));
+    expect(await said(ask({ email_verified: undefined }))).toContain('does not say that it is verified');
+    expect((await ask({})).personId).toBe(operatorId);
   });
 
   test('where the issuer also signs operators in, only a verified e-mail links to one', async () => {
