@@ -1,5 +1,5 @@
 # Toolgate as one program on a bare system. Build: docker build -t toolgate .
-# Run: docker run --init -p 127.0.0.1:8787:8787 -v toolgate:/data toolgate
+# Run: docker run --stop-timeout 30 -p 127.0.0.1:8787:8787 -v toolgate:/data toolgate
 
 FROM node:22-bookworm-slim AS build
 WORKDIR /build
@@ -10,6 +10,9 @@ RUN npm run build -- executable
 
 # Debian rather than an image without a shell: Connected Tools over stdio are started through /bin/sh.
 FROM debian:bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends tini \
+ && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 8787 toolgate \
  && useradd --uid 8787 --gid 8787 --home-dir /data --no-create-home --shell /usr/sbin/nologin toolgate \
  && install -d -o toolgate -g toolgate -m 0700 /data
@@ -24,5 +27,7 @@ ENV TOOLGATE_HOST=0.0.0.0 TOOLGATE_DATA_DIR=/data
 EXPOSE 8787
 HEALTHCHECK --interval=5s --timeout=5s --start-period=10s CMD ["toolgate", "health"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["toolgate"]
+# An init: what the commands of stdio servers leave behind becomes a child of the first process, which has to wait for it.
+# With -s this works also where the container has another first process (docker run --init).
+ENTRYPOINT ["tini", "-s", "--", "toolgate"]
 CMD ["serve"]

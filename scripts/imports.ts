@@ -130,7 +130,7 @@ const READS =
 /** Only these files may use these packages. */
 const ONLY: Record<string, RegExp> = {
   'bun:sqlite': /^store\/(sqlite|sqlite-(copy|handle|lock|move-thread|restore)|backup)\.ts$/,
-  'bun:ffi': /^store\/file-lock\.ts$/,
+  'bun:ffi': /^(store\/file-lock|cli\/reaper)\.ts$/,
   bun: /^store\/postgres(-connection|-errors)?\.ts$/,
   zod: /^http\//,
   jose: /^guard\/people\/company-issuer\.ts$/,

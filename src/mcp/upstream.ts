@@ -13,6 +13,8 @@ import { UnderWay } from './under-way.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+/** A command that ends sooner after its start counts as a failure. */
+const LASTED_MS = 10_000;
 const CHANGED =
   'the upstream was connected anew or changed its tools meanwhile, so it was not sent: call again';
 
@@ -80,7 +82,7 @@ export class Upstream {
   #openingSince = 0;
   #usedAt: number;
   #capabilities: JsonObject = {};
-  health: UpstreamHealth;
+  #health: UpstreamHealth;
   /** Counts how often the upstream's offer may have changed: it said so, or a new connection was opened. */
   changes = 0;
 
@@ -101,7 +103,19 @@ export class Upstream {
     this.#signIn = signIn;
     this.#requests = requests;
     this.#usedAt = now();
-    this.health = { state: 'idle', error: null, since: now() };
+    this.#health = { state: 'idle', error: null, since: now() };
+  }
+
+  /** What is wrong with a command also says how long the pause before its next start lasts. */
+  get health(): UpstreamHealth {
+    const { state, error, since } = this.#health;
+    const pauseMs = this.#retryAt - this.#now();
+    if (error === null || pauseMs <= 0 || !this.#isCommand) return this.#health;
+    return {
+      state,
+      error: `${error}; restarts again in ${inSeconds(Math.ceil(pauseMs / 1000) * 1000)}`,
+      since,
+    };
   }
 
   /** What the upstream says it offers; known once connected. */
@@ -111,8 +125,8 @@ export class Upstream {
 
   /** How it does, for the metrics of this replica. */
   get condition(): UpstreamCondition {
-    if (this.health.state === 'ready') return 'connected';
-    if (this.health.state === 'idle') return 'idle';
+    if (this.#health.state === 'ready') return 'connected';
+    if (this.#health.state === 'idle') return 'idle';
     return this.#awaitsSignIn ? 'sign_in_needed' : 'failing';
   }
 
@@ -196,6 +210,7 @@ export class Upstream {
   close(): void {
     const wire = this.#wire;
     this.#wire = null;
+    if (wire !== null) this.#failures = 0;
     this.#stopOpening?.abort(new Closed('the connection was closed'));
     wire?.close();
     this.#mark('idle', null);
@@ -290,7 +305,8 @@ export class Upstream {
       this.#modern = modern;
       this.#capabilities = capabilities;
       this.#wire = wire;
-      this.#failures = 0;
+      // One that ends soon has not worked, so what is counted of a command stays until it has lasted.
+      if (!this.#isCommand) this.#failures = 0;
       this.changes++;
       this.#mark('ready', null);
       this.#follow(wire);
@@ -312,8 +328,7 @@ export class Upstream {
       this.#mark('down', error.message);
       return error;
     }
-    this.#failures++;
-    this.#retryAt = this.#now() + (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number);
+    this.#pause(++this.#failures);
     const message = error instanceof UpstreamError ? error.message : 'the upstream failed';
     this.#mark('down', message);
     return new UpstreamError(message, { cause: error });
@@ -342,9 +357,20 @@ export class Upstream {
       if (this.#wire !== wire) return;
       this.#wire = null;
       this.#awaitsSignIn = false;
+      if (this.#isCommand) this.#pauseIfEndedSoon();
       this.#mark('down', reason);
     };
     if (!this.#modern) wire.listen();
+  }
+
+  /** The first restart needs no pause: any command may end once. */
+  #pauseIfEndedSoon(): void {
+    if (this.#now() - this.#health.since >= LASTED_MS) this.#failures = 0;
+    else this.#pause(this.#failures++);
+  }
+
+  #pause(failures: number): void {
+    this.#retryAt = this.#now() + (BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)] as number);
   }
 
   #drop(wire: Wire): void {
@@ -353,7 +379,7 @@ export class Upstream {
   }
 
   #mark(state: UpstreamHealth['state'], error: string | null): void {
-    this.health = { state, error, since: this.#now() };
+    this.#health = { state, error, since: this.#now() };
   }
 }
 

@@ -94,9 +94,11 @@ describe('after a failure', () => {
     for (const [round, pause] of [1000, 2000, 5000, 10_000, 30_000, 60_000, 60_000, 60_000].entries()) {
       const failure = `try ${round + 1} failed`;
       expect(await message(call(upstream))).toBe(failure);
+      expect(upstream.health.error).toBe(`${failure}; restarts again in ${pause / 1000} s`);
       at.now += pause - 1;
-      expect(await message(call(upstream))).toBe(failure);
-      expect(upstream.health).toMatchObject({ state: 'down', error: failure });
+      const pausing = `${failure}; restarts again in 1 s`;
+      expect(await message(call(upstream))).toBe(pausing);
+      expect(upstream.health).toMatchObject({ state: 'down', error: pausing });
       expect(tries).toHaveLength(round + 1);
       at.now += 1;
     }
@@ -108,6 +110,39 @@ describe('after a failure', () => {
     expect(await message(call(upstream))).toBe('try 10 failed');
     at.now += 1000;
     expect(await message(call(upstream))).toBe('try 11 failed');
+  });
+
+  test('a command that ends soon after each start has them too, but for the first; one that lasted has none', async () => {
+    const { upstream, opened, at } = failing();
+    at.works = true;
+    for (const pause of [0, 1000, 2000, 5000, 10_000, 30_000, 60_000, 60_000]) {
+      await upstream.connect();
+      const starts = opened.length;
+      at.now += 9999;
+      opened.at(-1)?.breaks('it ended');
+      if (pause > 0) {
+        at.now += pause - 1;
+        expect(await message(call(upstream))).toBe('it ended; restarts again in 1 s');
+        at.now += 1;
+      }
+      expect(upstream.health).toMatchObject({ state: 'down', error: 'it ended' });
+      expect(opened).toHaveLength(starts);
+    }
+    await upstream.connect();
+    at.now += 10_000;
+    opened.at(-1)?.breaks('it ended');
+    expect((await call(upstream)).error).toBeNull();
+  });
+
+  test('a server on the network that hangs up is reached at once, and says nothing of a restart', async () => {
+    const older = { ...ECHO, 'server/discover': () => ({ error: { code: -32601, message: 'unknown' } }) };
+    const { upstream, opened } = upstreamOn(() => new Channel(older), { transport: 'http', now: () => 0 });
+    for (let times = 0; times < 3; times++) {
+      await upstream.connect();
+      opened.at(-1)?.breaks('it hung up');
+      expect(upstream.health).toMatchObject({ state: 'down', error: 'it hung up' });
+    }
+    expect((await call(upstream)).error).toBeNull();
   });
 
   test('an operator need not wait for the pause', async () => {

@@ -292,7 +292,7 @@ describe('a command', () => {
     const failed = await upstream.connect().catch(error => error.message);
     expect(failed).toContain('did not say that it is ready within 0.05 s of its start');
     expect(failed).toContain('TOOLGATE_STDIO_STDERR=inherit');
-    expect(upstream.health).toMatchObject({ state: 'down', error: failed });
+    expect(upstream.health).toMatchObject({ state: 'down', error: `${failed}; restarts again in 1 s` });
   });
 
   test('what it writes to standard error is counted, and goes nowhere', async () => {

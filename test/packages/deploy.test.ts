@@ -81,6 +81,8 @@ describe('Dockerfile', () => {
     expect(final).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
     expect(final).toMatch(/^VOLUME \/data$/m);
     expect(final).toMatch(/^HEALTHCHECK .*"toolgate", "health"/m);
+    expect(final).toMatch(/^ENTRYPOINT \["tini", "-s", "--", "toolgate"\]$/m);
+    expect(final).toMatch(/ install .*\btini\b/);
   });
 
   test('the executable needs no development dependency', async () => {

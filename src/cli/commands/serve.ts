@@ -22,7 +22,11 @@ export function build(io: IO): Command {
         .argParser(workerCount),
     )
     .addOption(new Option('--worker <n>').argParser(Number).hideHelp())
-    .action((options: ServeOptions) => (options.workers > 1 ? serveMany(io, options) : serve(io, options)));
+    .action(async (options: ServeOptions) => {
+      // Without an init, the first process of a container has to do this.
+      if (process.pid === 1 && process.platform === 'linux') (await import('../reaper.ts')).reapOrphans();
+      await (options.workers > 1 ? serveMany(io, options) : serve(io, options));
+    });
 }
 
 interface ServeOptions {
