@@ -1,10 +1,21 @@
-// P1: every verdict that a client received is in the audit log after kill -9 of the service; in the long
-// form the database is killed as well. The mutants answer before their entry is safe.
+// P1: every verdict that a client received is in the audit log after kill -9 of the service. On SQLite every other kill
+// comes while the write-ahead log is moved into the file; in the long form PostgreSQL is killed as well. The mutants
+// answer before their entry is safe, or give the log up before the file has what is in it.
 
+import { SQLiteError } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { againstLog, figures, newDataDir, Received, random, SEED, withMutant } from '../support/faults.ts';
+import {
+  againstLog,
+  figures,
+  fillLog,
+  newDataDir,
+  Received,
+  random,
+  SEED,
+  withMutant,
+} from '../support/faults.ts';
 import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
@@ -39,11 +50,33 @@ const BEFORE_COMMIT: Patch = {
       });`,
 };
 
+/** SQLite discards a log that begins with another word. The mutant's has it again once the pages are in the file. */
+const GIVEN_UP_FIRST: Patch[] = [
+  {
+    file: 'src/store/sqlite-move-thread.ts',
+    find: "import { Database } from 'bun:sqlite';",
+    replace:
+      "import { Database } from 'bun:sqlite'; import { openSync, readSync, writeSync } from 'node:fs';",
+  },
+  {
+    file: 'src/store/sqlite-move-thread.ts',
+    find: "db.exec('PRAGMA wal_checkpoint(PASSIVE)');",
+    replace: `const log = openSync(\`\${path}-wal\`, 'r+');
+    const word = new Uint8Array(4);
+    readSync(log, word, 0, 4, 0);
+    writeSync(log, new Uint8Array(4), 0, 4, 0);
+    db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    writeSync(log, word, 0, 4, 0);`,
+  },
+];
+
 for (const engine of await engines()) {
   test(`${engine}: every verdict received is in the log after kill -9`, async () => {
-    const found = await measure(engine, KILLS);
+    const killedIn = engine === 'sqlite' ? everyOther : never;
+    const found = await measure(engine, KILLS, { killedIn });
     expect(found.operations).toBeGreaterThanOrEqual(KILLS * LEAST_VERDICTS);
     expect(found.violations).toBe(0);
+    if (engine === 'sqlite') expect(found.inMoves).toBeGreaterThan(0);
   });
 
   for (const [name, patch] of Object.entries({ LATER, BEFORE_COMMIT })) {
@@ -56,6 +89,15 @@ for (const engine of await engines()) {
     });
   }
 }
+
+test('sqlite: a mutant that gives the log up before it is moved loses verdicts', async () => {
+  const found = await withMutant(
+    GIVEN_UP_FIRST,
+    async root =>
+      (await measure('sqlite', MUTANT_KILLS, { root, untilViolated: true, killedIn: always })).violations,
+  );
+  expect(found).toBeGreaterThan(0);
+});
 
 test.skipIf(!LONG)('postgres: nor is one lost when the database is killed', async () => {
   const server = await startPostgres();
@@ -74,13 +116,19 @@ interface Options {
   server?: TestPostgres;
   /** Enough is known after the first violation. */
   untilViolated?: boolean;
+  /** Whether this kill comes while the write-ahead log of SQLite is moved. */
+  killedIn?: (kill: number) => boolean;
 }
+
+const never = () => false;
+const always = () => true;
+const everyOther = (kill: number) => kill % 2 === 1;
 
 async function measure(
   engine: Engine,
   kills: number,
-  { root, server, untilViolated = false }: Options = {},
-): Promise<{ operations: number; violations: number }> {
+  { root, server, untilViolated = false, killedIn = never }: Options = {},
+): Promise<{ operations: number; violations: number; inMoves: number }> {
   const chance = random(SEED);
   const dataDir = newDataDir();
   const databaseUrl =
@@ -92,16 +140,21 @@ async function measure(
   const load = await keepChecking(() => service, received);
   let killed = 0;
   let violations = 0;
+  let inMoves = 0;
   try {
-    for (; killed < kills && !(untilViolated && violations > 0); killed++) {
+    // A move may be over before the kill comes.
+    const more = () => killed < kills || (killedIn !== never && inMoves === 0);
+    for (; more() && !(untilViolated && violations > 0); killed++) {
       await answers(received, LEAST_VERDICTS + Math.floor(chance() * 400));
       if (server !== undefined && killed % 2 === 1) {
         await server.stop('immediate');
         await server.start();
       } else {
+        const pages = killedIn(killed) ? await moveBegins(service) : null;
         await service.kill('SIGKILL');
+        if (pages !== null && isMoving(service, pages)) inMoves++;
         if (untilViolated) violations = await broken(service, received);
-        service = await startService(again);
+        if (violations === 0) service = await startService(again);
       }
     }
   } finally {
@@ -115,10 +168,53 @@ async function measure(
     seed: SEED,
     operations,
     faults: killed,
+    ...(engine === 'sqlite' && { inMoves }),
     unanswered: load.unanswered,
     violations,
   });
-  return { operations, violations };
+  return { operations, violations, inMoves };
+}
+
+/** The service moves the log when it has so many pages. */
+const MOST_PAGES = 8192;
+
+/** Fills the log until the service moves it. Returns how many pages it moves at least. */
+async function moveBegins(service: TestService): Promise<number> {
+  const end = performance.now() + 60_000;
+  while (performance.now() < end) {
+    await fillLog(service.databaseUrl);
+    const { pages } = logOf(service);
+    // All of it may have been moved before somebody looked: then the log begins again, or all of its pages are moved.
+    while (pages >= MOST_PAGES && isUnmoved(service, pages) && performance.now() < end) {
+      if (isMoving(service, pages)) return pages;
+      await new Promise(setImmediate);
+    }
+  }
+  throw new Error('no move was seen for a minute');
+}
+
+function isUnmoved(service: TestService, pages: number): boolean {
+  const now = logOf(service);
+  return now.pages >= pages && now.moved < pages;
+}
+
+/** Whether so many pages of the log are being moved, or were when the process was killed. */
+function isMoving(service: TestService, pages: number): boolean {
+  const { moved, moving } = logOf(service);
+  return moving >= pages && moved < pages;
+}
+
+/** What SQLite has in the index of the log, as https://sqlite.org/walformat.html describes it. */
+function logOf({ databaseUrl }: TestService): { pages: number; moved: number; moving: number } {
+  const index = new DataView(new ArrayBuffer(132));
+  const file = openSync(`${databaseUrl.slice('sqlite:'.length)}-shm`, 'r');
+  try {
+    readSync(file, index, 0, index.byteLength, 0);
+  } finally {
+    closeSync(file);
+  }
+  const [pages = 0, moved = 0, moving = 0] = [16, 96, 128].map(at => index.getUint32(at, true));
+  return { pages, moved, moving };
 }
 
 async function keepChecking(service: () => TestService, received: Received) {
@@ -148,6 +244,12 @@ async function answers(received: Received, more: number): Promise<void> {
 }
 
 async function broken(service: TestService, received: Received): Promise<number> {
-  const { lost, twice } = await againstLog(service.databaseUrl, received.verdicts);
-  return lost + twice;
+  try {
+    const { lost, twice } = await againstLog(service.databaseUrl, received.verdicts);
+    return lost + twice;
+  } catch (error) {
+    // A store that cannot be read has lost all of them.
+    if (error instanceof SQLiteError) return received.verdicts.length;
+    throw error;
+  }
 }

@@ -4,11 +4,14 @@
 // take a failed fsync for any other error, and do not look at the files.
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import {
   againstLog,
   canTrace,
   figures,
+  fillLog,
   halfDone,
+  inject,
   inTime,
   Received,
   until,
@@ -132,6 +135,30 @@ describe('sqlite', () => {
       expect(await measureEnd(name, touch, sqliteStore())).toBe(0);
     });
   }
+
+  test.skipIf(!TRACED)('a log that cannot be moved: checks go on, and it is told once', async () => {
+    const service = await startService(sqliteStore());
+    const errors = async () =>
+      Number(
+        /^toolgate_store_move_errors_total (\d+)$/m.exec(
+          (await service.request('GET', '/metrics')).text,
+        )?.[1],
+      );
+    // SQLite writes to the file itself only when the log is moved.
+    const end = await inject(service.process.pid, 'pwrite64:error=EIO', join(service.dataDir, 'toolgate.db'));
+    await fillLog(service.databaseUrl);
+    const received = new Received();
+    const load = await keepChecking(service, answer => received.take(answer));
+    await until('it failed more than once', async () => (await errors()) > 1);
+    expect((await service.request('GET', '/readyz')).status).toBe(200);
+    await end();
+    await until('the log is moved', () => service.output.includes('can be moved into its file again'));
+    await load.stop();
+    expect(service.output.split('cannot be moved into its file')).toHaveLength(2);
+    expect([...received.refusals]).toEqual([]);
+    expect(await againstLog(service.databaseUrl, received.verdicts)).toMatchObject({ lost: 0, twice: 0 });
+    await service.close();
+  });
 
   test('a removed store: a mutant that does not look is found out', async () => {
     const found = await withMutant([BLIND], root =>

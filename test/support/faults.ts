@@ -100,11 +100,29 @@ function sqliteRows<T>(path: string, statements: string[]): T[] {
   try {
     file.exec('PRAGMA busy_timeout = 60000');
     let rows: unknown[] = [];
-    for (const statement of statements) rows = file.prepare(statement).all();
+    for (const statement of statements) {
+      // A statement that is not ended keeps the file open after `close`.
+      using prepared = file.prepare(statement);
+      rows = prepared.all();
+    }
     return rows as T[];
   } finally {
     file.close();
   }
+}
+
+/** SQLite: more pages than a service leaves in its write-ahead log, which is 8192. */
+const FILLER_BYTES = 9000 * 4096;
+
+/** Makes the write-ahead log of a running service so long that it is moved into the file after some commits. */
+export async function fillLog(databaseUrl: string): Promise<void> {
+  await sql(
+    databaseUrl,
+    'PRAGMA wal_autocheckpoint = 0',
+    'CREATE TABLE IF NOT EXISTS filler (bytes blob)',
+    'DELETE FROM filler',
+    `INSERT INTO filler VALUES (zeroblob(${FILLER_BYTES}))`,
+  );
 }
 
 export interface Verdict {
