@@ -195,11 +195,12 @@ async function show(
   if (question.ended !== null) return gone(question);
   let passkey: Passkey = 'not needed';
   if (question.requiresSignIn) {
-    const operator = await signedInOperator(services, incoming.request);
-    if (operator === null) {
+    const visitor = await signedInOperator(services, incoming.request);
+    if (visitor === null) {
       const asked = query.action === undefined ? '' : `?action=${query.action}`;
       return toSignIn(incoming, `/v1/approve/${token}${asked}`);
     }
+    const { operator } = visitor;
     linkAnswerer(question, operator);
     if (question.votes.some(each => each.operatorId === operator.operatorId))
       return votedPage(factsOf(question));
@@ -242,8 +243,9 @@ async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>)
   // either. Such a form is accepted: Lax cookies are not sent with forms of other sites, and it needs the link's token.
   requireSender(services.config, request, 'own page', 'unnamed page', 'program');
   try {
-    const operator = await signedInOperator(services, request);
-    const approval = await resolveByLink(services.deps, token, answerIn(incoming), operator);
+    const visitor = await signedInOperator(services, request);
+    const { deps } = visitor?.services ?? services;
+    const approval = await resolveByLink(deps, token, answerIn(incoming), visitor?.operator ?? null);
     if (wantsPage(request)) return await outcomePage(services.deps, token);
     return outcomeJson(approval, await votesFor(services.deps.db, [approval]));
   } catch (error) {
@@ -287,6 +289,7 @@ function refusalPage(error: GuardError): Response | null {
     case 'rate_limited':
       return tooManyPage(error.retryAfter ?? 1);
     case 'sign_in_required':
+    case 'unauthenticated':
       return signInNeededPage();
     case 'invalid_input':
     case 'invalid_json':

@@ -4,6 +4,7 @@
 
 import { GuardError } from '../core/errors.ts';
 import { authenticate, isPersonsToken } from '../guard/credentials.ts';
+import { actingAs, signInEnded, wantSignIn } from '../guard/people/acting.ts';
 import { recognise, requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
 import type { Role } from '../store/operators.ts';
@@ -87,15 +88,32 @@ async function operator(services: Services, request: Request, needed: Role): Pro
   if (cookie === null) return adminToken(services, request);
   if (!SAFE_METHODS.includes(request.method)) requireSender(services.config, request, 'own page');
   const signedIn = await recognise(services.deps, cookie);
-  if (signedIn === null) throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
+  if (signedIn === null) throw signInEnded();
   requireRole(signedIn, needed);
-  return { kind: 'operator', actor: `operator:${signedIn.email}`, signedIn };
+  return { kind: 'operator', actor: `operator:${signedIn.email}`, signedIn, needed };
+}
+
+/** The services that a route works with. */
+export function servicesFor(services: Services, who: Who): Services {
+  if (who.kind !== 'operator' || who.signedIn === null) return services;
+  return operatorServices(services, who.signedIn, who.needed);
+}
+
+/** Services through which nothing is changed once the operator's sign-in has ended, or their role is lower. */
+export function operatorServices(services: Services, operator: SignedIn, needed: Role): Services {
+  const deps = actingAs(services.deps, operator, needed);
+  return { ...services, deps, serverSignIns: services.serverSignIns.with(deps) };
+}
+
+/** Throws if the operator's sign-in has ended or their role is too low by now, as when their body came slowly. */
+export async function lookAgain({ deps }: Services, who: Who): Promise<void> {
+  if (who.kind === 'operator' && who.signedIn !== null) await wantSignIn(deps, who.signedIn, who.needed);
 }
 
 async function adminToken(services: Services, request: Request): Promise<Who> {
   const token = bearer(request);
   if (sameText(hashToken(token), services.adminTokenHash)) {
-    return { kind: 'operator', actor: 'admin', signedIn: null };
+    return { kind: 'operator', actor: 'admin', signedIn: null, needed: 'admin' };
   }
   const kind = tokenKind(token);
   if (kind === 'key' || kind === 'session' || kind === 'access') {
@@ -108,10 +126,14 @@ async function adminToken(services: Services, request: Request): Promise<Who> {
   throw new GuardError('unauthenticated', 'The admin token is missing or wrong.');
 }
 
-/** The signed-in operator of a request to a public route, or null. */
-export async function signedInOperator(services: Services, request: Request): Promise<SignedIn | null> {
+/** The signed-in operator of a request to a public route, and the services for what anybody may do; or null. */
+export async function signedInOperator(
+  services: Services,
+  request: Request,
+): Promise<{ operator: SignedIn; services: Services } | null> {
   const cookie = readCookie(services.config, request);
-  return cookie === null ? null : recognise(services.deps, cookie);
+  const operator = cookie === null ? null : await recognise(services.deps, cookie);
+  return operator === null ? null : { operator, services: operatorServices(services, operator, 'user') };
 }
 
 const SAFE_METHODS = ['GET', 'HEAD'];

@@ -65,10 +65,10 @@ export const dashboardRoutes: Route[] = [
 ];
 
 async function show(incoming: Incoming<unknown, unknown>): Promise<Response> {
-  const operator = await signedInOperator(incoming.services, incoming.request);
-  if (operator === null) return toSignIn(incoming);
+  const visitor = await signedInOperator(incoming.services, incoming.request);
+  if (visitor === null) return toSignIn(incoming);
   const { config } = incoming.services;
-  return framePage(await dashboard(), operator.role, config.oauth ? resourceOf(config) : '');
+  return framePage(await dashboard(), visitor.operator.role, config.oauth ? resourceOf(config) : '');
 }
 
 async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response> {

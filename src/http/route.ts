@@ -24,6 +24,7 @@ import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts'
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/services.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { Role } from '../store/operators.ts';
 import { clientIp } from './client-ip.ts';
 import type { Feed } from './feed.ts';
 
@@ -71,8 +72,8 @@ export type Access = 'public' | 'agent' | 'door' | 'key' | 'own' | 'view' | 'res
 export type Who =
   | { kind: 'nobody' }
   | { kind: 'agent'; principal: Principal }
-  /** `signedIn` is null for the admin token. */
-  | { kind: 'operator'; actor: Actor; signedIn: SignedIn | null };
+  /** `signedIn` is null for the admin token. `needed` is the role that the route needs. */
+  | { kind: 'operator'; actor: Actor; signedIn: SignedIn | null; needed: Role };
 
 export interface Incoming<Body, Query> {
   services: Services;

@@ -5,9 +5,11 @@
 
 import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
+import { wantSignIn } from '../guard/people/acting.ts';
 import { requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { findTool } from '../store/connected-tools.ts';
-import { signedInOperator } from './auth.ts';
+import type { Role } from '../store/operators.ts';
+import { operatorServices, signedInOperator } from './auth.ts';
 import { readServerCookie, serverCookie } from './cookie.ts';
 import { STATUS } from './errors.ts';
 import { requireSender } from './origin.ts';
@@ -45,8 +47,9 @@ export const serverPageRoutes: Route[] = [
     refusal,
     handle: async incoming => {
       const { services, request } = incoming;
-      const operator = await signedInOperator(services, request);
-      if (operator === null) return toSignIn(incoming, pathOf(incoming));
+      const visitor = await signedInOperator(services, request);
+      if (visitor === null) return toSignIn(incoming, pathOf(incoming));
+      const { operator } = visitor;
       return leave(incoming, operator, await admitted(incoming, operator), 200);
     },
   }),
@@ -71,11 +74,13 @@ export const serverPageRoutes: Route[] = [
     refusal,
     handle: async incoming => {
       const { services, request } = incoming;
-      const operator = await signedInOperator(services, request);
-      if (operator === null) return toSignIn(incoming, pathOf(incoming));
+      const visitor = await signedInOperator(services, request);
+      if (visitor === null) return toSignIn(incoming, pathOf(incoming));
       requireSender(services.config, request, 'own page');
+      const { operator } = visitor;
       const found = await admitted(incoming, operator);
-      const begun = await services.serverSignIns.begin(found.tool, found.personId, {
+      const { serverSignIns } = operatorServices(services, operator, found.needed);
+      const begun = await serverSignIns.begin(found.tool, found.personId, {
         actor: `operator:${operator.email}`,
         browser: readServerCookie(services.config, request),
         shown: incoming.body.shown ?? null,
@@ -127,12 +132,13 @@ function callback(path: string, summary: string): Route {
     handle: async ({ services, request, params }) => {
       const { searchParams: answer } = new URL(request.url);
       const browser = readServerCookie(services.config, request);
-      const operator = await signedInOperator(services, request);
+      const visitor = await signedInOperator(services, request);
+      const { serverSignIns, deps } = visitor?.services ?? services;
       const returned = { toolId: params['toolId'] ?? null, answer, browser };
-      const { tool, personId } = await services.serverSignIns.finish(returned, owner => {
-        if (operator === null)
+      const { tool, personId } = await serverSignIns.finish(returned, (owner, db) => {
+        if (visitor === null)
           throw new GuardError('forbidden', 'You are not signed in here any more. Sign in, and begin again.');
-        wantOwner(operator, owner);
+        return wantSignIn({ ...deps, db }, visitor.operator, neededFor(visitor.operator, owner));
       });
       return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
     },
@@ -164,16 +170,17 @@ const pathOf = ({ params }: Pick<Incoming<unknown, unknown>, 'params'>): string 
 async function admitted({ services, params }: Incoming<unknown, unknown>, operator: SignedIn) {
   const found = await services.serverSignIns.ticketFor(params['ticket'] ?? '');
   if (found === null) throw new GuardError('gone', 'This link is unknown or too old. Begin again.');
-  wantOwner(operator, found.personId);
-  return found;
+  const needed = neededFor(operator, found.personId);
+  requireRole(operator, needed);
+  return { ...found, needed };
 }
 
-/** People sign in for themselves, and admins for a key. */
-function wantOwner(operator: SignedIn, personId: string | null): void {
-  if (personId === null) requireRole(operator, 'admin');
-  else if (personId !== operator.operatorId)
+/** The role that is needed: people sign in for themselves, and admins for a key. */
+function neededFor(operator: SignedIn, personId: string | null): Role {
+  if (personId !== null && personId !== operator.operatorId)
     throw new GuardError(
       'forbidden',
       `This link is for somebody else, and you are signed in as ${operator.email}. Nobody can sign in for another person.`,
     );
+  return personId === null ? 'admin' : 'user';
 }

@@ -5,7 +5,7 @@
 import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
 import type { Span } from '../core/span.ts';
-import { identify } from './auth.ts';
+import { identify, lookAgain, servicesFor } from './auth.ts';
 import { type Bounds, fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
 import { firstRoutes } from './first-routes.ts';
@@ -186,12 +186,13 @@ class Desk {
       if (route.body !== undefined) {
         const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
         body = await readBody(services, route, request, { limit, ration });
+        if (who.kind === 'operator') await lookAgain(services, who);
       }
       const query = route.query === undefined ? undefined : readQuery(route.query, request);
       // Reading the parameters is expensive in the runtime's router, so a path without any skips it.
       const params = route.path.includes(':') ? readParams(request) : NO_PARAMS;
       const incoming: Incoming<unknown, unknown> = {
-        services,
+        services: servicesFor(services, who),
         request,
         server,
         startedAt,

@@ -91,7 +91,7 @@ export const sessionRoutes: Route[] = [
       const principal = agentOf(incoming);
       const first = await listActiveSessions(deps, principal, PAGE, before({}));
       if (first.length < PAGE) return Response.json({ sessions: first.map(showSession) });
-      return new Response(stream(pages(deps, principal, first)), {
+      return new Response(stream(incoming, pages(deps, principal, first)), {
         headers: { 'Content-Type': 'application/json' },
       });
     },

@@ -40,7 +40,6 @@ export async function findSignIn(db: Queries, hash: string): Promise<SignInWithO
   return row === undefined ? null : withGroups(row);
 }
 
-/** Whether a sign-in with this id was used after one time and begun after another. */
 /** The role of the operator whose sign-in it is; null if the sign-in has ended. */
 export async function signInRole(
   db: Queries,
@@ -55,6 +54,7 @@ export async function signInRole(
   return row?.role ?? null;
 }
 
+/** Whether a sign-in with this id was used after one time and begun after another. */
 export async function signInAlive(
   db: Queries,
   id: string,

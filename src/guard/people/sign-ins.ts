@@ -133,7 +133,8 @@ export function signInsAlive(now: number): { usedAfter: number; createdAfter: nu
 }
 
 export async function signOut(deps: Deps, secret: string): Promise<void> {
-  await removeSignIn(deps.db, hashToken(secret));
+  // Whoever is signed out waits for what is being changed with this sign-in (acting.ts).
+  await deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIn(tx, hashToken(secret)));
 }
 
 export async function signOutEverywhere(deps: Deps, operatorId: string): Promise<void> {

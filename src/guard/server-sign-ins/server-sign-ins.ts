@@ -25,7 +25,7 @@ import { decryptTokens, type Kept, KeptTokens, SIGN_IN_AGAIN } from './kept-toke
 import { Requests } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
 import { revokeTokens } from './tokens.ts';
-import { type Beginner, type Returned, Visits, type Way } from './visits.ts';
+import { type Beginner, type Returned, Visits, type WantOwner, type Way } from './visits.ts';
 
 export { SignInNeeded };
 
@@ -53,11 +53,20 @@ export class ServerSignIns {
   readonly #visits: Visits;
   #address = '';
 
-  constructor(deps: Deps, rules: TargetRules) {
+  /** `from`: which addresses are allowed, or another one whose requests and tokens it shares. */
+  constructor(deps: Deps, from: TargetRules | ServerSignIns) {
+    const shares = from instanceof ServerSignIns;
     this.#deps = deps;
-    this.#requests = new Requests(rules);
-    this.#kept = new KeptTokens(deps, this.#requests, library);
+    this.#requests = shares ? from.#requests : new Requests(from);
+    this.#kept = shares ? from.#kept : new KeptTokens(deps, this.#requests, library);
     this.#visits = new Visits(deps, this.#requests, library);
+  }
+
+  /** The same for what one operator does, with the Deps that they act with. */
+  with(deps: Deps): ServerSignIns {
+    const theirs = new ServerSignIns(deps, this);
+    theirs.#address = this.#address;
+    return theirs;
   }
 
   /** Sets the address under which people and servers reach this service. It is never taken from a request. */
@@ -173,12 +182,11 @@ export class ServerSignIns {
   /**
    * Takes a visit that came back to its callback, once, in the browser that began it. `toolId` is the one in the callback's
    * path; null for the callback that all tools had in common, to which visits lead that a replica of the version before
-   * began. `wantOwner` throws unless whoever is signed in here may sign in for this person, or for the key (null):
-   * somebody else may use the browser by now.
+   * began.
    */
   finish(
     { toolId, ...returned }: Omit<Returned, 'redirectUri'> & { toolId: string | null },
-    wantOwner: (personId: string | null) => void,
+    wantOwner: WantOwner,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const redirectUri =
       toolId === null ? `${this.#address}/oauth/callback` : this.addressesFor(toolId).redirectUri;

@@ -4,6 +4,7 @@
 import type * as OAuth from 'oauth4webapi';
 import { GuardError } from '../../core/errors.ts';
 import { type ConnectedTool, findTool, pinAuthorizationServer } from '../../store/connected-tools.ts';
+import type { Queries } from '../../store/db.ts';
 import { findKey } from '../../store/keys.ts';
 import { findOperator } from '../../store/operators.ts';
 import {
@@ -29,6 +30,12 @@ import { Declined, type Exchange, exchangeCode, isUnknownClient, type Tokens } f
 
 /** How long a person may take at the server. */
 export const VISIT_MS = 10 * 60_000;
+
+/**
+ * Throws unless whoever is signed in here may sign in for this person, or for the key (null). It is asked when a visit
+ * comes back, because somebody else may use the browser by now, and again when its tokens are kept.
+ */
+export type WantOwner = (personId: string | null, db: Queries) => void | Promise<void>;
 
 /** Who begins a sign-in. */
 export interface Beginner {
@@ -167,13 +174,10 @@ export class Visits {
     return { url: url.href, browser };
   }
 
-  /**
-   * Takes a visit that came back to its callback, once, in the browser that began it. `wantOwner` throws unless whoever is
-   * signed in here may sign in for this person, or for the key (null): somebody else may use the browser by now.
-   */
+  /** Takes a visit that came back to its callback, once, in the browser that began it. */
   async finish(
     { redirectUri, answer, browser }: Returned,
-    wantOwner: (personId: string | null) => void,
+    wantOwner: WantOwner,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const deps = this.#deps;
     const state = answer.get('state') ?? '';
@@ -189,7 +193,8 @@ export class Visits {
     }
     const visit: Visit = JSON.parse(deps.vault.decrypt(taken, aboutVisit(hash)));
     if (visit.redirectUri !== redirectUri) throw elsewhere();
-    wantOwner(visit.personId === '' ? null : visit.personId);
+    const owner = visit.personId === '' ? null : visit.personId;
+    await wantOwner(owner, deps.db);
     const oauth = await this.#library();
     const step = this.#requests.step();
     const granted = await reachable(() =>
@@ -205,6 +210,7 @@ export class Visits {
     // Whoever changes or removes the tool, its key or the person waits for this, or this sees what they did.
     const locks = { exclusive: [keyLock(keyId)], shared: [PEOPLE_LOCK] };
     const tool = await deps.db.transaction(locks, async tx => {
+      await wantOwner(owner, tx);
       const tool = await findTool(tx, toolId);
       if (tool === null || tool.oauthAs === null) throw noSuchTool();
       const { clientId = null } = decryptOAuth(deps.vault, tool);
@@ -230,7 +236,7 @@ export class Visits {
       return tool;
     });
     giveHint(deps.db, 'sign-in', `${keyId} ${toolId} ${personId}`);
-    return { tool, personId: personId === '' ? null : personId };
+    return { tool, personId: owner };
   }
 }
 

@@ -195,7 +195,7 @@ export const auditRoutes: Route[] = [
       const { services, query } = incoming;
       const { format, ...filters } = query;
       const { type, write, head } = FORMATS[format];
-      return new Response(stream(lines(services.deps.db, filters, head, write)), {
+      return new Response(stream(incoming, lines(services.deps.db, filters, head, write)), {
         headers: {
           'Content-Type': type,
           'Content-Disposition': `attachment; filename="toolgate-audit.${format}"`,

@@ -38,13 +38,14 @@ export const doctorRoutes: Route[] = [
   }),
 ];
 
-const underWay = new WeakMap<Services, Promise<Report>>();
+/** By the config, because every operator's request has services of its own. */
+const underWay = new WeakMap<Services['config'], Promise<Report>>();
 
 function reportOf(services: Services, port: number): Promise<Report> {
-  const known = underWay.get(services);
+  const known = underWay.get(services.config);
   if (known !== undefined) return known;
-  const begun = examine(checksOf(examined(services, port))).finally(() => underWay.delete(services));
-  underWay.set(services, begun);
+  const begun = examine(checksOf(examined(services, port))).finally(() => underWay.delete(services.config));
+  underWay.set(services.config, begun);
   return begun;
 }
 

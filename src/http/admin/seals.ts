@@ -141,7 +141,7 @@ export const sealRoutes: Route[] = [
     handle: incoming => {
       holdOpen(incoming);
       const { services, query } = incoming;
-      return new Response(stream(lines(services.deps.db, query.from ?? 0)), {
+      return new Response(stream(incoming, lines(services.deps.db, query.from ?? 0)), {
         headers: {
           'Content-Type': 'application/jsonl',
           'Content-Disposition': 'attachment; filename="toolgate-sealed.jsonl"',

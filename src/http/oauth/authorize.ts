@@ -92,7 +92,7 @@ async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
   const { services, request, query } = incoming;
   const { deps, config } = services;
   const { search } = new URL(request.url);
-  const person = await signedInOperator(services, request);
+  const person = (await signedInOperator(services, request))?.operator ?? null;
   // A document is fetched only for somebody who is signed in: strangers must not choose where this service sends requests,
   // nor make it redirect whoever opens a link.
   if (person === null && needsDocument(query)) return toSignIn(incoming, PATH + search);
@@ -113,11 +113,15 @@ async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
 
 async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Promise<Response> {
   const { services, request, body } = incoming;
-  const { deps, config } = services;
+  const { config } = services;
   requireSender(config, request, 'own page');
-  const person = await signedInOperator(services, request);
-  if (person === null)
+  const visitor = await signedInOperator(services, request);
+  if (visitor === null)
     throw new GuardError('sign_in_required', 'Your sign-in has ended. Start again in your client.');
+  const {
+    operator: person,
+    services: { deps },
+  } = visitor;
   wantConsent(deps, person, body.request, body.consent);
   // The page was made from this request; everything is checked again, because clients and settings change.
   const query = parameters.parse(fields(new URLSearchParams(body.request)));
