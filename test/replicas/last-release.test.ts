@@ -1,10 +1,11 @@
-// A replica of the last release and one of this version on one store, for the schema that this version adds: the new one
-// migrates while the old one serves, writes entries with traces, and ships the log; the old one seals those entries.
+// A replica from before the newest migration and one of this version on one store: the new one migrates while the old one
+// serves, writes entries with traces, and ships the log; the old one seals those entries, and knows the same people.
 // Nothing is lost, both verify the log, and when the old one has gone the new one seals on.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newPerson, signIn } from '../operators/people.ts';
 import { newDataDir, sql, until } from '../support/faults.ts';
 import { lastRelease } from '../support/last-release.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -87,12 +88,24 @@ describe.if(release !== null)('a replica of the last release beside one of this 
   test('the old one seals entries with traces, and both verify them', async () => {
     const id = await ask(next, { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` });
     const shown = await Promise.all([old, next].map(each => each.admin('GET', `/audit/${id}`)));
-    expect(shown.map(({ body }) => body.traceId)).toEqual([undefined, TRACE_ID]);
+    expect(shown.map(({ body }) => body.traceId)).toEqual([TRACE_ID, TRACE_ID]);
     await allSealed(old);
     // Each replica writes down the checkpoints that it signed itself.
     expect(readFileSync(join(old.dataDir, 'checkpoints.txt'), 'utf8')).toContain(`\n${answered.length}\n`);
     expect(await verify(next)).toBe('');
     expect(await verify(old, root)).toBe('');
+  });
+
+  test('somebody who joins at one can sign in and be reset at the other', async () => {
+    for (const [here, there] of [
+      [old, next],
+      [next, old],
+    ] as const) {
+      const { id, email } = await newPerson(here, 'approver');
+      expect((await signIn(there, email)).status).toBe(200);
+      expect((await there.admin('POST', `/operators/${id}/reset`)).status).toBe(200);
+      expect((await signIn(here, email)).status).toBe(401);
+    }
   });
 
   test('what the old one sealed is shipped by the new one, once and in order', async () => {
