@@ -144,18 +144,30 @@ export function fit<T extends z.ZodType>(schema: T, value: unknown): z.output<T>
  * Refuses texts that PostgreSQL does not accept (U+0000) or would change (halves of a surrogate pair). This is done
  * here for every route whose texts may reach the store, so that no single place can forget it.
  */
-export function requireStorable(value: unknown, path = ''): void {
+export function requireStorable(value: unknown): void {
+  const fault = unstorable(value);
+  if (fault !== null) throw invalidInput([fault]);
+}
+
+/** The first text that cannot be stored. Paths are made only where one is found: they took most of the time. */
+function unstorable(value: unknown): InputFault | null {
   if (typeof value === 'string') {
-    if (value.includes('\0'))
-      throw invalidInput([{ path, message: 'must not contain the character U+0000' }]);
-    if (!value.isWellFormed())
-      throw invalidInput([{ path, message: 'must be valid Unicode, without lone surrogates' }]);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, part] of Object.entries(value)) {
-      requireStorable(name, path);
-      requireStorable(part, path + pointerPart(name));
-    }
+    const message = textFault(value);
+    return message === null ? null : { path: '', message };
   }
+  if (typeof value !== 'object' || value === null) return null;
+  for (const name of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    const message = typeof name === 'string' ? textFault(name) : null;
+    if (message !== null) return { path: '', message };
+    const fault = unstorable((value as Record<string | number, unknown>)[name]);
+    if (fault !== null) return { ...fault, path: pointerPart(name) + fault.path };
+  }
+  return null;
+}
+
+function textFault(text: string): string | null {
+  if (text.includes('\0')) return 'must not contain the character U+0000';
+  return text.isWellFormed() ? null : 'must be valid Unicode, without lone surrogates';
 }
 
 function faults(issue: z.core.$ZodIssue): InputFault[] {

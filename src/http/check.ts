@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../core/decide.ts';
-import { isObject, type Json, parseJsonBytes } from '../core/json.ts';
+import { isObject, type Json, MAX_CHECK_VALUES, parseJsonBytes } from '../core/json.ts';
 import { serverNameFault, toolNameFault } from '../core/name.ts';
 import type { Span } from '../core/span.ts';
 import type { CheckRequest } from '../guard/check/request.ts';
@@ -56,6 +56,7 @@ export const checkRoutes: Route[] = [
       'Anything but `allow` means: do not proceed. Exactly one audit entry is committed before the verdict is sent; if it cannot be, the answer is 500 and there is no verdict.',
     body,
     bodyLimit: 'checkBodyLimit',
+    maxValues: MAX_CHECK_VALUES,
     anyText: true,
     answers: { 200: { description: 'The verdict.', schema: verdict } },
     handle: check,
@@ -83,7 +84,7 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   const { tracer } = services;
   const span = tracer === null ? undefined : beginSpan(tracer, PATH, request, startedAt);
   const answered = request.bytes().then(bytes => {
-    const value = parseJsonBytes(bytes);
+    const value = parseJsonBytes(bytes, MAX_CHECK_VALUES);
     return answer(services, principal, isUsual(value) ? value : fit(body, value), startedAt, 0, span);
   }, gone);
   return span === undefined ? answered : ending(span, answered);

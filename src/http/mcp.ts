@@ -2,8 +2,7 @@
 // before; mcp/endpoint.ts handles the messages.
 
 import { GuardError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { parseJsonBytes } from '../core/json.ts';
+import { type Json, MAX_CHECK_VALUES, parseJsonBytes } from '../core/json.ts';
 import { end, listen, post } from '../mcp/endpoint.ts';
 import { CODES, errorMessage, RpcError } from '../mcp/protocol.ts';
 import type { ClientRequest } from '../mcp/services.ts';
@@ -78,7 +77,7 @@ async function readBody({ services, request, ration }: Incoming<unknown, unknown
     throw new GuardError('unsupported_media_type', 'Send the message as application/json.');
   const bytes = await readBytes(request, { limit: services.config.mcpBodyLimit, ration });
   try {
-    return parseJsonBytes(bytes);
+    return parseJsonBytes(bytes, MAX_CHECK_VALUES);
   } catch (error) {
     const parse = new RpcError(CODES.parse, `Parse error: ${(error as Error).message}`);
     return Response.json(errorMessage(null, parse), { status: 400 });

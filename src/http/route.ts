@@ -120,7 +120,7 @@ export interface Route {
   /** The body may be left out; it then counts as `{}`. */
   bodyOptional?: boolean;
   bodyLimit?: BodyLimit;
-  /** How many values the JSON body may have, if that is more than usual. */
+  /** How many values the JSON body may have, if that is more or less than usual. */
   maxValues?: number;
   /**
    * Texts in the body are not tested for what cannot be stored: the schema does that for those that reach the store.

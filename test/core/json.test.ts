@@ -109,7 +109,7 @@ describe('refused', () => {
       expect(refusal(() => parseJson(nested(MAX_DEPTH + 1)))).toContain('64 levels');
     }
     expect(MAX_DEPTH).toBe(64);
-    refusal(() => parseJson('['.repeat(MAX_VALUES)));
+    refusal(() => parseJson('['.repeat(MAX_VALUES - 1)));
     refusal(() => parseJson(lists(MAX_VALUES - 1)));
     // Brackets in strings are no levels, and neither are neighbours.
     expect(parseJson(`["${'['.repeat(100)}",${'[],'.repeat(100)}1]`)).toHaveLength(102);
@@ -260,7 +260,10 @@ describe('more values than anybody has time for', () => {
   const zeros = (count: number, first = '0') => `[${first}${',0'.repeat(count - 1)}]`;
   const tooMany = (text: string) =>
     expect(() => parseJson(text)).toThrow(
-      new GuardError('too_large', `The JSON has more than ${MAX_VALUES} values.`),
+      new GuardError(
+        'too_large',
+        `The JSON has more than ${MAX_VALUES} values. A text is one value, however long it is: send fewer values.`,
+      ),
     );
 
   test('are refused, whichever parser it would be and whatever they are', () => {

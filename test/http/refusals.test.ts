@@ -209,6 +209,41 @@ describe('413', () => {
     expect(answer).toStartWith('HTTP/1.1 413');
   });
 
+  const listOf = (values: number) => `{"a":[${'0,'.repeat(values - 3)}0]}`;
+  /** What each way to a check makes of the arguments. */
+  const WAYS: Record<string, (args: string) => string> = {
+    '/v1/check': args => `{"serverName":"s","toolName":"t","args":${args}}`,
+    '/v1/hooks/claude-code': args =>
+      `{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":${args}}`,
+    '/v1/hooks/litellm/beta/litellm_basic_guardrail_api': args =>
+      JSON.stringify({ input_type: 'response', tool_calls: [{ function: { name: 't', arguments: args } }] }),
+    '/access/v1/evaluation': args => `{"context":${args}}`,
+    '/ext-authz/github': args =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`,
+    '/mcp': args =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${args}}}`,
+  };
+  for (const [path, body] of Object.entries(WAYS)) {
+    test(`more than 20,000 values: ${path}`, async () => {
+      const sent = (values: number) => {
+        const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+        return service.request('POST', path, { headers, body: body(listOf(values)) });
+      };
+      const why = 'The JSON has more than 20000 values. A text is one value, however long it is';
+      expect(JSON.stringify((await sent(20_001)).body)).toContain(why);
+      expect(JSON.stringify((await sent(19_990)).body)).not.toContain(why);
+    });
+  }
+
+  test('a check with more than 20,000 values is refused as one that is too large, whatever its header', async () => {
+    const text = WAYS['/v1/check']?.(listOf(20_001)) ?? '';
+    for (const type of ['application/json', 'application/json; charset=utf-8']) {
+      const reply = await send(text, { 'Content-Type': type });
+      expectProblem(reply, 413, 'too_large');
+      expectNoVerdict(reply);
+    }
+  });
+
   test('other bodies over 64 KiB, policies over 8 MiB', async () => {
     const label = 'x'.repeat(64 * 1024);
     expectProblem(await service.json('POST', '/v1/sessions', key, { label }), 413, 'too_large');

@@ -5,7 +5,7 @@ import type { Pending } from '../../core/clients/client.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject, MAX_CHECK_VALUES, parseJson } from '../../core/json.ts';
 import { SEPARATOR, splitName } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Surface } from '../../core/surface.ts';
@@ -102,7 +102,7 @@ export function textIn(event: JsonObject, field: string): string {
 /** Arguments are an object. Some agents send them as the text of one. */
 export function argumentsIn(event: JsonObject, field: string): JsonObject | undefined {
   const given = event[field] ?? undefined;
-  const value = typeof given === 'string' ? parseJson(given) : given;
+  const value = typeof given === 'string' ? parseJson(given, MAX_CHECK_VALUES) : given;
   if (value === undefined || isObject(value)) return value;
   throw invalidInput([{ path: `/${field}`, message: 'must be an object' }]);
 }

@@ -7,7 +7,7 @@ import type { Config } from '../../config.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { type Json, MAX_CHECK_VALUES } from '../../core/json.ts';
 import { joinName, serverNameFault, toolNameFault } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Surface } from '../../core/surface.ts';
@@ -56,6 +56,7 @@ export const DOOR = {
   anyText: true,
   anyKeyHeader: true,
   bodyLimit: 'checkBodyLimit',
+  maxValues: MAX_CHECK_VALUES,
 } as const satisfies Partial<Route>;
 
 export function doorRoute<Body>(door: Door<Body>): Route {

@@ -3,7 +3,7 @@
 // two readers could read in different ways is refused. Nothing here decides.
 
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type JsonObject, parseJsonBytes } from '../../core/json.ts';
+import { isObject, type JsonObject, MAX_CHECK_VALUES, parseJsonBytes } from '../../core/json.ts';
 import { referenceIn } from '../../mcp/legs.ts';
 import { ENVELOPE, type Id, MODERN_VERSION, metaOf, RpcError } from '../../mcp/protocol.ts';
 import { readHeaderValue } from '../../mcp/schema.ts';
@@ -50,7 +50,7 @@ export function messageIn(request: Request, bytes: Uint8Array): Message | null {
     throw invalid(
       'The body is read as plain application/json in UTF-8, and it says that it is something else.',
     );
-  const value = parseJsonBytes(bytes);
+  const value = parseJsonBytes(bytes, MAX_CHECK_VALUES);
   const passed = passedOn(value);
   const { id, params } = value as JsonObject;
   const known = typeof id === 'string' || Number.isSafeInteger(id) ? (id as Id) : null;

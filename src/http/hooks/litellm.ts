@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type Json, MAX_VALUES, parseJson } from '../../core/json.ts';
+import { isObject, type Json, MAX_CHECK_VALUES, parseJson } from '../../core/json.ts';
 import { splitName } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Verdict } from '../../guard/check/request.ts';
@@ -83,7 +83,7 @@ export function asked({ input_type, structured_messages, tools, tool_calls }: Bo
   const made = fit(calls, tool_calls ?? []);
   return made.map(({ function: { name, arguments: text } }) => ({
     call: callNamed(name),
-    args: argumentsIn(text ?? '', Math.floor(MAX_VALUES / made.length)),
+    args: argumentsIn(text ?? '', Math.floor(MAX_CHECK_VALUES / made.length)),
   }));
 }
 
