@@ -63,8 +63,8 @@ const REASONED: Patch = {
 /** What approvers are asked, in the log. */
 const ASKED: Patch = {
   file: 'src/guard/check/check.ts',
-  find: 'const details = detailsOf(asking.rule, request.args);',
-  replace: `const details = detailsOf(asking.rule, request.args);
+  find: 'const details = slice.spend(() => detailsOf(asking.rule, request.args));',
+  replace: `const details = slice.spend(() => detailsOf(asking.rule, request.args));
     if (details?.question) entry.reason = details.question;`,
 };
 /** What is shown on another replica, also as plain text. */

@@ -21,7 +21,7 @@ const BODIES = LONG ? 12_000 : 1000;
 
 const LOOSE_JSON: Patch = {
   file: 'src/http/mcp.ts',
-  find: 'return parseJsonBytes(bytes);',
+  find: 'return parseJsonBytes(bytes, MAX_CHECK_VALUES);',
   replace: 'return JSON.parse(new TextDecoder().decode(bytes));',
 };
 const HEADERS_UNREAD: Patch = {

@@ -22,9 +22,8 @@ const PATHS = ['%00', 'a%00b', '%C0%80', '%ED%A0%80', '%zz', '%', '%ff', 'a'.rep
 
 const ANY_TEXT: Patch = {
   file: 'src/http/body.ts',
-  find: "export function requireStorable(value: unknown, path = ''): void {",
-  replace:
-    "export function requireStorable(value: unknown, path = ''): void {\n  if (path !== 'never') return;",
+  find: 'if (fault !== null) throw invalidInput([fault]);',
+  replace: 'void fault;',
 };
 
 const EMAIL = 'someone@example.com';

@@ -23,6 +23,7 @@ import type { Principal } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { approvalsLock } from '../locks.ts';
 import type { CheckRequest } from './request.ts';
+import type { Slice } from './slice.ts';
 import { whyUnusable } from './unusable.ts';
 
 /**
@@ -46,37 +47,45 @@ export function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | 
 /** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */
 export class ApprovalFacts {
   readonly #deps: Deps;
+  readonly #slice: Slice;
   readonly #grants: GrantRecord[];
-  #spendable: Spendable[];
+  /** By the digest of the call that each of them frees, and in their order: a group may have a thousand calls. */
+  readonly #spendable: ByDigest<Spendable>;
   /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
   readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
   readonly #open = new Map<string, number>();
-  /** Questions about the same calls that are open or were denied, the newest first. */
-  readonly #repeated: RepeatedApproval[];
+  /** Questions about the same calls that are open or were denied, by the digest of the call, the newest first. */
+  readonly #repeated: ByDigest<RepeatedApproval>;
   /** How many calls of this group each grant has freed, by its reference. */
   readonly #uses = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
 
   private constructor(
     deps: Deps,
+    slice: Slice,
     grants: GrantRecord[],
     spendable: Spendable[],
     repeated: RepeatedApproval[],
     subscribers: Subscriber[],
   ) {
     this.#deps = deps;
+    this.#slice = slice;
     this.#grants = grants;
-    this.#spendable = spendable;
-    this.#repeated = repeated;
+    this.#spendable = byDigest(spendable);
+    this.#repeated = byDigest(repeated);
     this.subscribers = subscribers;
   }
 
-  /** Waits for the lock: until no other transaction opens or spends approvals of the same keys. */
+  /**
+   * Waits for the lock: until no other transaction opens or spends approvals of the same keys. Comparing calls with grants
+   * counts for the slice.
+   */
   static async read(
     deps: Deps,
     tx: Transaction,
     asking: readonly Asking[],
     now: number,
+    slice: Slice,
   ): Promise<ApprovalFacts> {
     const requests = asking.map(each => each.request);
     const keyIds = [...new Set(requests.map(each => each.principal.keyId))];
@@ -102,7 +111,7 @@ export class ApprovalFacts {
       digests.length > 0 ? findRepeated(tx, keyIds, digests, now) : [],
       listSubscribers(tx),
     ]);
-    const facts = new ApprovalFacts(deps, grants, [...named, ...unnamed], repeated, subscribers);
+    const facts = new ApprovalFacts(deps, slice, grants, [...named, ...unnamed], repeated, subscribers);
     for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
     for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
     return facts;
@@ -110,17 +119,21 @@ export class ApprovalFacts {
 
   /** What would free the call: a grant, or else the approval of this one call. */
   freedom(asking: Asking): Freedom | null {
+    const grant = this.#slice.spend(() => this.#grantFor(asking));
+    if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
+    const approval = this.#spendable.get(asking.argsDigest)?.find(each => frees(each, asking));
+    return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
+  }
+
+  #grantFor(asking: Asking): GrantRecord | undefined {
     const { principal, args } = asking.request;
-    const grant = this.#grants.find(
+    return this.#grants.find(
       each =>
         isSameTool(each, asking.request) &&
         !isOwn(each, asking) &&
         grantCovers(each, asking) &&
         isWithinBounds(this.#deps.vault, each, principal.sessionId, args),
     );
-    if (grant !== undefined) return { kind: 'grant', referenceId: grant.referenceId };
-    const approval = this.#spendable.find(each => frees(each, asking));
-    return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
   }
 
   /** Why the approval that the caller names does not free the call; null when none is named. */
@@ -137,7 +150,7 @@ export class ApprovalFacts {
     if (!sameDefinition(named, asking)) return 'the definition of the tool has changed since';
     if (!enoughApprovers(named, asking))
       return 'the rule wants other people to approve this call, or more of them';
-    const isUnspent = this.#spendable.some(each => each.id === referenceId);
+    const isUnspent = this.#spendable.get(named.argsDigest)?.some(each => each.id === referenceId);
     return isUnspent ? 'not enough people of the group have approved it' : 'it has been used';
   }
 
@@ -147,16 +160,17 @@ export class ApprovalFacts {
    */
   repeated(asking: Asking): RepeatedApproval | null {
     const { request, ruleDigest } = asking;
-    const same = this.#repeated.filter(
-      each =>
-        each.surface === request.surface &&
-        isSameAsker(each, request.principal) &&
-        each.argsDigest === asking.argsDigest &&
-        each.definitionDigest === asking.definitionDigest &&
-        isSameTool(each, request) &&
-        (each.status === 'denied' || each.ruleDigest === ruleDigest),
-    );
-    return same[0] ?? null;
+    const same = this.#repeated
+      .get(asking.argsDigest)
+      ?.find(
+        each =>
+          each.surface === request.surface &&
+          isSameAsker(each, request.principal) &&
+          each.definitionDigest === asking.definitionDigest &&
+          isSameTool(each, request) &&
+          (each.status === 'denied' || each.ruleDigest === ruleDigest),
+      );
+    return same ?? null;
   }
 
   /** What the person wrote who denied the approval that the caller names. */
@@ -174,7 +188,10 @@ export class ApprovalFacts {
       this.#uses.set(referenceId, (this.#uses.get(referenceId) ?? 0) + 1);
       return true;
     }
-    this.#spendable = this.#spendable.filter(each => each.id !== referenceId);
+    for (const same of this.#spendable.values()) {
+      const at = same.findIndex(each => each.id === referenceId);
+      if (at >= 0) same.splice(at, 1);
+    }
     return spendApproval(tx, referenceId, now);
   }
 
@@ -209,8 +226,9 @@ export class ApprovalFacts {
     const { serverName, toolName } = call;
     const about = { keyId, sessionId, personId, surface, serverName, toolName };
     const digests = { argsDigest, definitionDigest, ruleDigest };
-    if (knowsRepeats(surface))
-      this.#repeated.unshift({ id, expiresAt, ...about, ...digests, status: 'pending', note: null });
+    if (!knowsRepeats(surface)) return;
+    const asked: RepeatedApproval = { id, expiresAt, ...about, ...digests, status: 'pending', note: null };
+    this.#repeated.set(argsDigest, [asked, ...(this.#repeated.get(argsDigest) ?? [])]);
   }
 
   #count(keyId: string, sessionId: string | null, open: number): void {
@@ -219,14 +237,26 @@ export class ApprovalFacts {
   }
 }
 
+type ByDigest<T> = Map<string, T[]>;
+
+function byDigest<T extends { argsDigest: string }>(approvals: readonly T[]): ByDigest<T> {
+  const found: ByDigest<T> = new Map();
+  for (const each of approvals) {
+    const same = found.get(each.argsDigest);
+    if (same === undefined) found.set(each.argsDigest, [each]);
+    else same.push(each);
+  }
+  return found;
+}
+
+/** Whether an approval frees a call of the same digest. */
 function frees(approval: Spendable, asking: Asking): boolean {
   return (
     mayUse(approval, asking.request) &&
     isSameTool(approval, asking.request) &&
     sameDefinition(approval, asking) &&
     enoughApprovers(approval, asking) &&
-    hasItsVotes(approval) &&
-    approval.argsDigest === asking.argsDigest
+    hasItsVotes(approval)
   );
 }
 

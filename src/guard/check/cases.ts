@@ -14,6 +14,7 @@ import type { Deps } from '../deps.ts';
 import type { Annotations } from './annotations.ts';
 import { LATER } from './commit.ts';
 import { CredentialFacts, DefinitionFacts } from './facts.ts';
+import type { KeyTurns } from './key-turns.ts';
 import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
@@ -53,6 +54,7 @@ export async function readGroup(
   requests: readonly CheckRequest[],
   { policies, annotations }: GroupMemory,
   meters: boolean,
+  turns: KeyTurns,
 ): Promise<Group> {
   const [credentials, definitions, limitTime] = await Promise.all([
     CredentialFacts.read(tx, requests),
@@ -84,8 +86,9 @@ export async function readGroup(
   );
   let steps = 0;
   let shadowSteps = 0;
-  const order = read.some(hasConditions) ? inTurns(requests) : requests.keys();
-  for (const index of order) {
+  const takesTurns = read.some(hasConditions);
+  const evaluated: CheckRequest[] = [];
+  for (const index of takesTurns ? turns.order(requests) : requests.keys()) {
     const each = read[index] as Ready | GuardError;
     if (each instanceof GuardError || (steps > MOST_STEPS && each.policy.compiled.size > 0)) continue;
     const drift = toolDrift !== 'allow' && definitions.changed(each.request) ? toolDrift : null;
@@ -93,7 +96,9 @@ export async function readGroup(
     cases[index] = found;
     steps += found.considered.steps;
     shadowSteps += found.shadow?.steps ?? 0;
+    if (takesTurns && each.policy.compiled.size > 0) evaluated.push(each.request);
   }
+  if (takesTurns) turns.took(evaluated, steps > MOST_STEPS);
   return { cases, definitions, now, limitTime };
 }
 
@@ -103,19 +108,6 @@ export async function readGroup(
  * off for the steps of a shadow: once they are taken, shadows with conditions judge nothing more in this group.
  */
 const MOST_STEPS = 20_000;
-
-/** The places of the requests, first those of the first one of each key, so that no key waits for all calls of another. */
-function inTurns(requests: readonly CheckRequest[]): Iterable<number> {
-  const turns: number[][] = [];
-  const seen = new Map<string, number>();
-  requests.forEach(({ principal: { keyId } }, index) => {
-    const turn = seen.get(keyId) ?? 0;
-    seen.set(keyId, turn + 1);
-    turns[turn] ??= [];
-    turns[turn].push(index);
-  });
-  return turns.flat();
-}
 
 interface Ready {
   request: CheckRequest;

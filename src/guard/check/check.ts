@@ -3,39 +3,38 @@
 // Arguments are read by conditions and, if a rule asks for approval, for a keyed digest and for what the rule shows of
 // them. They are never written anywhere.
 
-import {
-  askingRule,
-  asksForApproval,
-  type Decided,
-  decide,
-  type Facts,
-  unfreedBy,
-} from '../../core/decide.ts';
+import { askingRule, asksForApproval, type Decided, decide, type Facts } from '../../core/decide.ts';
 import { detailsOf } from '../../core/details.ts';
 import { GuardError } from '../../core/errors.ts';
+import { isLarge } from '../../core/large.ts';
 import type { Span } from '../../core/span.ts';
 import { AuditWriter } from '../../store/audit.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
-import { newId, timeOfId } from '../ids.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
 import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
 import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
 import { type GroupWork, LATER, MOVED, type Outcome } from './commit.ts';
+import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
 import { DefinitionFacts } from './facts.ts';
+import { KeyTurns } from './key-turns.ts';
 import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
 import { attributesOf, type CheckRequest, type Verdict } from './request.ts';
 import { ruleDigest } from './rule-digest.ts';
 import { Shadows } from './shadow.ts';
+import { Slice } from './slice.ts';
 
-const PENDING_MESSAGE =
-  'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
-  'by the approval.resolved webhook with this referenceId.';
+/**
+ * How long a group works on the arguments of calls that ask for approval, in each of two steps: for their digests, and
+ * for the questions. The others of these calls are decided in later groups. A thousand of them with 400 values each would
+ * otherwise hold the locks for half a second.
+ */
+const ASKING_MS = 4;
 
 /** What the groups of one process share. */
 export interface CheckMemory extends GroupMemory {
@@ -46,7 +45,10 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #deps: Deps;
   readonly #memory: CheckMemory;
   readonly #movesMetered: boolean;
+  readonly #clock: () => number;
   readonly #log = new AuditWriter();
+  readonly #conditionTurns = new KeyTurns();
+  readonly #askingTurns = new KeyTurns();
   /** What is held for the pending verdicts of the last group once they are committed. */
   #toHold: (() => void)[] = [];
   /** Whether the last group has put something into the outbox. */
@@ -54,9 +56,18 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   /** The traced calls of the last group, whose spans are told the decision once it is committed. */
   #traced: { request: CheckRequest; entry: AuditEntry }[] = [];
 
-  /** `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. */
-  constructor(deps: Deps, memory: CheckMemory = newMemory(), movesMetered = false) {
+  /**
+   * `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. `clock`
+   * says how long a group has worked.
+   */
+  constructor(
+    deps: Deps,
+    memory: CheckMemory = newMemory(),
+    movesMetered = false,
+    clock: () => number = () => performance.now(),
+  ) {
     this.#deps = deps;
+    this.#clock = clock;
     this.#memory = memory;
     this.#movesMetered = movesMetered;
   }
@@ -82,8 +93,25 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return this.#movesMetered && this.#memory.meteredCalls.has(request);
   }
 
+  /** Only the transaction knows whether a call needs its digest, but for large arguments it would take too long there. */
+  prepare(request: CheckRequest): void {
+    if (isLarge(request.args) || isLarge(request.continuation)) this.#digestOf(request);
+  }
+
+  #digestOf(request: CheckRequest): string {
+    request.callDigest ??= this.#deps.vault.callDigest(request);
+    return request.callDigest;
+  }
+
   async decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<Outcome<Verdict>[]> {
-    const group = await readGroup(this.#deps, tx, requests, this.#memory, !this.#movesMetered);
+    const group = await readGroup(
+      this.#deps,
+      tx,
+      requests,
+      this.#memory,
+      !this.#movesMetered,
+      this.#conditionTurns,
+    );
     const metered = this.#metered(group);
     const { limitTime } = group;
     const cases = group.cases.filter(isCase);
@@ -93,25 +121,30 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     ]);
     const askers = cases.filter(each => asks(each, limits));
     const asking = askers.length > 0 ? await this.#asking(tx, askers, group.definitions) : NONE_ASKING;
+    const slice = new Slice(ASKING_MS, this.#clock);
     const approvals =
-      asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, [...asking.values()], group.now) : null;
+      asking.size > 0 ? await ApprovalFacts.read(this.#deps, tx, askingOnes(asking), group.now, slice) : null;
     this.#traced = [];
     this.#toHold = [];
     this.#hasAsked = false;
     const entries: AuditEntry[] = [];
-    const results: Outcome<Verdict>[] = [];
-    for (const each of group.cases) {
-      if (!isCase(each)) results.push(each);
-      else if (each.metered !== null && limits === null) results.push(MOVED);
+    const results: Outcome<Verdict>[] = new Array(requests.length);
+    const order = approvals === null ? null : inAskingOrder(group.cases, asking);
+    for (let turn = 0; turn < requests.length; turn++) {
+      const index = order === null ? turn : (order[turn] as number);
+      const each = group.cases[index] as Group['cases'][number];
+      const question = isCase(each) ? asking.get(each) : undefined;
+      if (!isCase(each)) results[index] = each;
+      else if (each.metered !== null && limits === null) results[index] = MOVED;
+      else if (question === null || (question !== undefined && slice.isUsedUp)) results[index] = LATER;
       else {
-        const question = asking.get(each);
         const usedUp = each.metered !== null && limits?.isUsedUp(each.metered) === true;
         const shadow = shadows.judge(each, question, approvals);
         const written = entries.length;
         const result =
           approvals === null || question === undefined
             ? decideByRule(each, usedUp, entries)
-            : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now);
+            : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now, slice);
         const entry = entries[written];
         if (entry !== undefined) {
           entry.shadow = shadow;
@@ -119,8 +152,14 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
         }
         if (each.metered !== null && !unsent(each) && 'decision' in result && result.decision === 'allow')
           limits?.count(each.metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
-        results.push(result);
+        results[index] = result;
       }
+    }
+    if (order !== null) {
+      const asked = order.filter(index => asking.has(group.cases[index] as Case));
+      const decided = asked.filter(index => results[index] !== LATER);
+      const worked = decided.map(index => requests[index] as CheckRequest);
+      this.#askingTurns.took(worked, decided.length < asked.length);
     }
     limits?.write(tx);
     approvals?.write(tx);
@@ -146,25 +185,41 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return metered;
   }
 
-  /** An approval is bound to the tool's definition even if the setting allows changed definitions. */
+  /**
+   * What each of these calls asks for, in the order of their turns; null for those whose digest a later group computes.
+   * An approval is bound to the tool's definition even if the setting allows changed definitions.
+   */
   async #asking(
     tx: Transaction,
     askers: readonly Case[],
     known: DefinitionFacts,
-  ): Promise<Map<Case, Asking>> {
+  ): Promise<Map<Case, Asking | null>> {
     const unread = this.#deps.settings.toolDrift === 'allow';
     const requests = askers.map(each => each.request);
     const definitions = unread ? await DefinitionFacts.read(tx, requests) : known;
-    const asking = ({ request, person, drift, considered }: Case): Asking => ({
+    const asking = ({ request, person, drift, considered }: Case, argsDigest: string): Asking => ({
       request,
       person,
       drift,
       rule: askingRule(considered),
       ruleDigest: ruleDigest(askingRule(considered)),
-      argsDigest: this.#deps.vault.callDigest(request),
+      argsDigest,
       definitionDigest: definitions.digest(request),
     });
-    return new Map(askers.map(each => [each, asking(each)]));
+    const slice = new Slice(ASKING_MS, this.#clock);
+    const found = new Map<Case, Asking | null>();
+    for (const index of this.#askingTurns.order(requests)) {
+      const each = askers[index] as Case;
+      const digest = this.#digestWithin(slice, each.request);
+      found.set(each, digest === null ? null : asking(each, digest));
+    }
+    return found;
+  }
+
+  /** Null if it is not computed yet, and the slice is used up. */
+  #digestWithin(slice: Slice, request: CheckRequest): string | null {
+    if (request.callDigest !== undefined) return request.callDigest;
+    return slice.isUsedUp ? null : slice.spend(() => this.#digestOf(request));
   }
 
   /** Decides first and then spends the approval that freed the call. If it can no longer be spent, it decides again. */
@@ -176,6 +231,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     usedUp: boolean,
     entries: AuditEntry[],
     now: number,
+    slice: Slice,
   ): Promise<Verdict | GuardError> {
     const { request, key, considered, drift } = each;
     const handedTo = receiverOf(asking);
@@ -203,7 +259,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       const { subscribers } = approvals;
       const { person } = each;
       const { args } = request;
-      const approval = ask(this.#deps, tx, entry, asking, { args, person, carriers, subscribers, now });
+      const approval = slice.spend(() =>
+        ask(this.#deps, tx, entry, asking, { args, person, carriers, subscribers, now }),
+      );
       this.#hasAsked = true;
       entry.referenceId = approval.id;
       expiresAt = approval.expiresAt;
@@ -213,7 +271,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const message = pendingMessage(request, unfreed, approvals.noteOf(asking));
     const until = request.surface === 'check' ? {} : { expiresAt };
     const verdict = { ...verdictOf(entry), referenceId, message, ...until };
-    const details = detailsOf(asking.rule, request.args);
+    const details = slice.spend(() => detailsOf(asking.rule, request.args));
     if (details !== null) this.#toHold.push(() => this.#deps.details.hold(referenceId, details, expiresAt));
     return verdict;
   }
@@ -227,7 +285,20 @@ export function newMemory(): CheckMemory {
   };
 }
 
-const NONE_ASKING: ReadonlyMap<Case, Asking> = new Map();
+const NONE_ASKING: ReadonlyMap<Case, Asking | null> = new Map();
+
+/** The places of a group in the order in which it is decided: the calls that ask take turns among their places. */
+function inAskingOrder(cases: Group['cases'], asking: ReadonlyMap<Case, Asking | null>): readonly number[] {
+  const places = new Map(cases.map((each, index) => [each, index]));
+  const turns = asking.keys();
+  return cases.map((each, index) =>
+    asking.has(each as Case) ? (places.get(turns.next().value as Case) as number) : index,
+  );
+}
+
+function askingOnes(asking: ReadonlyMap<Case, Asking | null>): Asking[] {
+  return [...asking.values()].filter(each => each !== null);
+}
 
 function isCase(each: Group['cases'][number]): each is Case {
   return each !== LATER && !(each instanceof GuardError);
@@ -242,15 +313,6 @@ function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): 
   return asksForApproval(considered, { drift, usedUp });
 }
 
-/**
- * A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. `note` is what
- * the person wrote who denied it.
- */
-function pendingMessage({ surface }: CheckRequest, unfreed: string | null, note: string | null): string {
-  const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedBy(unfreed)}` : '';
-  return `${PENDING_MESSAGE}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
-}
-
 /** Decides a call whose rule does not ask for approval. */
 function decideByRule(each: Case, usedUp: boolean, entries: AuditEntry[]): Verdict {
   const { considered, drift } = each;
@@ -258,33 +320,4 @@ function decideByRule(each: Case, usedUp: boolean, entries: AuditEntry[]): Verdi
   const entry = auditEntry(each, decided);
   entries.push(entry);
   return verdictOf(entry);
-}
-
-function verdictOf(entry: AuditEntry): Verdict {
-  const { decision, reason, policyId, id: toolCallId, latencyMs } = entry;
-  return { decision, reason, policyId, toolCallId, latencyMs };
-}
-
-function auditEntry({ request, person, considered: { policy } }: Case, decided: Decided): AuditEntry {
-  const { principal, call, surface, startedAt, span } = request;
-  const id = newId();
-  return {
-    id,
-    at: timeOfId(id),
-    keyId: principal.keyId,
-    sessionId: principal.sessionId,
-    personId: person?.id ?? null,
-    surface,
-    serverName: call.serverName,
-    toolName: call.toolName,
-    decision: decided.decision,
-    reason: decided.reason,
-    policyId: policy.id,
-    policyVersion: policy.version,
-    ruleIndex: decided.ruleIndex,
-    referenceId: (decided.freedBy ?? decided.repeats)?.referenceId ?? null,
-    latencyMs: Math.round(performance.now() - startedAt),
-    shadow: null,
-    traceId: span?.traceId ?? null,
-  };
 }

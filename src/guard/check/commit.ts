@@ -19,6 +19,8 @@ const CHECK_LIMIT_MS = 2900;
 const SWEEP_MS = 100;
 /** When the oldest check in a long queue has waited this long, the store is too slow, and new checks are refused. */
 const PATIENCE_MS = 1000;
+/** No group gathers for longer: somebody's large requests may make each turn of the event loop take milliseconds. */
+const GATHER_MS = 2;
 
 /** What is known of a group whose commit has returned. Times are in milliseconds. */
 export interface CommittedGroup {
@@ -63,6 +65,8 @@ export interface GroupWork<Item, Result> {
   spanOf?(request: Item): Span | undefined;
   /** Whether a request probably belongs into the groups of the next GroupCommit. */
   moves?(request: Item): boolean;
+  /** Does what is known to be needed, or would take long, before a request waits for its group and its locks. */
+  prepare?(request: Item): void;
   /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
   decideGroup(tx: Transaction, requests: readonly Item[]): Promise<Outcome<Result>[]>;
   /** Called once the results of the last group are committed. */
@@ -75,6 +79,7 @@ export class GroupCommit<Item, Result> {
   readonly #limit: number;
   readonly #observer: CommitObserver;
   readonly #next: GroupCommit<Item, Result> | null;
+  readonly #clock: () => number;
   #queue: Waiting<Item, Result>[] = [];
   #underWay: Waiting<Item, Result>[] = [];
   /** Those of the group under way that are decided in a later one. */
@@ -84,19 +89,24 @@ export class GroupCommit<Item, Result> {
   #lastSize = 0;
   readonly #apart = new Apart();
 
-  /** `next` decides the requests that `work` moves to it, in transactions of its own. */
+  /**
+   * `next` decides the requests that `work` moves to it, in transactions of its own. `clock` says how long a group has
+   * gathered.
+   */
   constructor(
     db: Db,
     work: GroupWork<Item, Result>,
     limit: number,
     observer: CommitObserver,
     next: GroupCommit<Item, Result> | null = null,
+    clock: () => number = () => performance.now(),
   ) {
     this.#lane = db.lane();
     this.#work = work;
     this.#limit = limit;
     this.#observer = observer;
     this.#next = next;
+    this.#clock = clock;
   }
 
   get depth(): number {
@@ -114,6 +124,7 @@ export class GroupCommit<Item, Result> {
   /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
   submit(request: Item, waitedMs = 0): Promise<Result> {
     return new Promise((resolve, reject) => {
+      this.#work.prepare?.(request);
       this.#enter(request, performance.now(), waitedMs, answer =>
         answer instanceof GuardError ? reject(answer) : resolve(answer),
       );
@@ -127,6 +138,7 @@ export class GroupCommit<Item, Result> {
   submitAll(requests: readonly Item[], waitedMs = 0): Promise<(Result | GuardError)[]> {
     const answers: (Result | GuardError | undefined)[] = requests.map(() => undefined);
     let open = requests.length;
+    for (const request of requests) this.#work.prepare?.(request);
     const queuedAt = performance.now();
     return new Promise(resolve => {
       const all = () => resolve(answers as (Result | GuardError)[]);
@@ -182,7 +194,7 @@ export class GroupCommit<Item, Result> {
   }
 
   /**
-   * Waits for one turn of the event loop, and for further turns as long as each brings more checks. A commit costs the
+   * Waits for one turn of the event loop, and for further turns as long as each brings more checks, for a short time. A commit costs the
    * same for one check as for many. Under load this doubles the checks that share one (CPU time per check fell by a
    * sixth), and a lone check waits for a single turn.
    *
@@ -191,11 +203,12 @@ export class GroupCommit<Item, Result> {
    */
   async #gathered(): Promise<void> {
     let turns = this.#queue.length < this.#lastSize ? 2 : 1;
+    const end = this.#clock() + GATHER_MS;
     do {
       const waiting = this.#queue.length;
       await new Promise(setImmediate);
       turns = this.#queue.length > waiting ? 1 : turns - 1;
-    } while (turns > 0 && this.#queue.length < MAX_GROUP);
+    } while (turns > 0 && this.#queue.length < MAX_GROUP && this.#clock() < end);
     this.#lastSize = this.#queue.length;
   }
 

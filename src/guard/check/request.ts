@@ -19,6 +19,8 @@ export interface CheckRequest {
    * it as to the arguments.
    */
   continuation?: Json;
+  /** The digest that binds an approval to the call, once it is computed: from then on, nothing of it may change. */
+  callDigest?: string;
   /** The Connected Tool that the call is forwarded to, if the service runs it itself. */
   connectedToolId?: string;
   /**

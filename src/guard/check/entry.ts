@@ -1,0 +1,54 @@
+// What a decision becomes: its audit entry, the verdict that the caller gets, and what a caller is told while its call
+// waits.
+
+import { type Decided, unfreedBy } from '../../core/decide.ts';
+import type { AuditEntry } from '../../store/audit-entry.ts';
+import { newId, timeOfId } from '../ids.ts';
+import type { Case } from './cases.ts';
+import type { CheckRequest, Verdict } from './request.ts';
+
+const PENDING_MESSAGE =
+  'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
+  'by the approval.resolved webhook with this referenceId.';
+
+/**
+ * A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. `note` is what
+ * the person wrote who denied it.
+ */
+export function pendingMessage(
+  { surface }: CheckRequest,
+  unfreed: string | null,
+  note: string | null,
+): string {
+  const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedBy(unfreed)}` : '';
+  return `${PENDING_MESSAGE}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
+}
+
+export function verdictOf(entry: AuditEntry): Verdict {
+  const { decision, reason, policyId, id: toolCallId, latencyMs } = entry;
+  return { decision, reason, policyId, toolCallId, latencyMs };
+}
+
+export function auditEntry({ request, person, considered: { policy } }: Case, decided: Decided): AuditEntry {
+  const { principal, call, surface, startedAt, span } = request;
+  const id = newId();
+  return {
+    id,
+    at: timeOfId(id),
+    keyId: principal.keyId,
+    sessionId: principal.sessionId,
+    personId: person?.id ?? null,
+    surface,
+    serverName: call.serverName,
+    toolName: call.toolName,
+    decision: decided.decision,
+    reason: decided.reason,
+    policyId: policy.id,
+    policyVersion: policy.version,
+    ruleIndex: decided.ruleIndex,
+    referenceId: (decided.freedBy ?? decided.repeats)?.referenceId ?? null,
+    latencyMs: Math.round(performance.now() - startedAt),
+    shadow: null,
+    traceId: span?.traceId ?? null,
+  };
+}
