@@ -151,7 +151,7 @@ export class World {
     const settings = { ...base.settings, toolDrift: 'require_approval' as const, maxOpenApprovalsPerKey: 12 };
     const deps = { ...base, settings: { ...settings, approvalTimeout: HOUR, approvedFor: 2 * HOUR } };
     const { CheckWork } = await import(join(root, 'src/guard/check/check.ts'));
-    const world = new World(store, deps, new CheckWork(deps) as never, clock);
+    const world = new World(store, deps, new CheckWork(deps, undefined, false, () => 0) as never, clock);
     await world.#setUp(shadowed);
     return world;
   }

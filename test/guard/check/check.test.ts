@@ -2,23 +2,26 @@
 // are decided inside one transaction on either engine, alone and with others in their group.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { parseDuration } from '../../../src/core/approval.ts';
 import { GuardError } from '../../../src/core/errors.ts';
 import type { Rule } from '../../../src/core/policy.ts';
 import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
-import { CheckWork } from '../../../src/guard/check/check.ts';
-import { LATER } from '../../../src/guard/check/commit.ts';
+import { CheckWork, newMemory } from '../../../src/guard/check/check.ts';
+import { GroupCommit, LATER } from '../../../src/guard/check/commit.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import { compareDefinitions, connectTool, definitionDigest } from '../../../src/guard/connected-tools.ts';
 import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { changeKey, createKey, endKey, type KeyNotify } from '../../../src/guard/keys.ts';
+import { Vault } from '../../../src/guard/secrets.ts';
 import { endSession, mintSession } from '../../../src/guard/sessions.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { untimed } from './untimed.ts';
 
 const MINUTE = 60_000;
 const RULES = [
@@ -86,7 +89,7 @@ for (const engine of await engines()) {
 
     /** All of them in one group. */
     const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
-      store.db.transaction({}, tx => new CheckWork(deps).decideGroup(tx, requests) as Promise<Answer[]>);
+      store.db.transaction({}, tx => untimed(deps).decideGroup(tx, requests) as Promise<Answer[]>);
     const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
     const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
       (await judged(request(more)))[0] as Answer;
@@ -115,6 +118,112 @@ for (const engine of await engines()) {
       expect(answers.slice(0, 3).map(each => outcome(each as Answer))).toEqual(['deny', 'deny', 'deny']);
       expect(left.length).toBeGreaterThan(10);
       expect(answers.slice(20 - left.length, 20)).toEqual(left);
+    });
+
+    describe('calls that ask for approval', () => {
+      /** Digests take the times that a test gives them, by a clock that only they move. */
+      class SlowVault extends Vault {
+        now = 0;
+        digestMs = 0;
+        questionMs = 0;
+        override callDigest(call: Parameters<Vault['callDigest']>[0]): string {
+          this.now += this.digestMs;
+          return super.callDigest(call);
+        }
+        override valueKey(approvalId: string): Uint8Array {
+          this.now += this.questionMs;
+          return super.valueKey(approvalId);
+        }
+      }
+      const slowWork = () => {
+        const vault = new SlowVault(new Uint8Array(32));
+        return { vault, work: new CheckWork({ ...deps, vault }, newMemory(), false, () => vault.now) };
+      };
+      const decided = async (work: CheckWork, requests: CheckRequest[]): Promise<unknown[]> =>
+        store.db.transaction({}, tx => work.decideGroup(tx, requests));
+      const shown = (answers: unknown[]) =>
+        answers.map(each => (each === LATER ? 'later' : outcome(each as Answer)));
+      const calls = (count: number, key = keyId) =>
+        Array.from({ length: count }, (_, n) => request({ principal: principal(null, key), args: { n } }));
+      const look = () => request({ call: { serverName: 'prod', toolName: 'look' } });
+
+      test('have a slice of time for their digests; keys take turns, and other calls do not wait', async () => {
+        const { vault, work } = slowWork();
+        vault.digestMs = 1;
+        const requests = [...calls(6), look(), ...calls(1, otherKeyId)];
+        expect(shown(await decided(work, requests))).toEqual([
+          ...['pending', 'pending', 'pending', 'later', 'later', 'later'],
+          'allow',
+          'pending',
+        ]);
+        // What was computed is not computed again.
+        expect(shown(await decided(work, requests.slice(3, 6)))).toEqual(['pending', 'pending', 'pending']);
+        expect(vault.now).toBe(7);
+      });
+
+      test('have a slice of time for their questions, too', async () => {
+        const { vault, work } = slowWork();
+        vault.questionMs = 3;
+        expect(shown(await decided(work, [...calls(3), look()]))).toEqual([
+          'pending',
+          'pending',
+          'later',
+          'allow',
+        ]);
+        vault.questionMs = 1000;
+        expect(shown(await decided(work, calls(2, otherKeyId)))).toEqual(['pending', 'later']);
+      });
+
+      test('of one key are decided, whatever those of others cost and however many come before them', async () => {
+        const { vault, work } = slowWork();
+        const third = await newKey();
+        vault.questionMs = 1000;
+        const [wanted] = calls(1, third) as [CheckRequest];
+        let left: CheckRequest[] = [wanted];
+        for (let group = 0; group < 3; group++) {
+          const requests = [...calls(2), ...calls(2, otherKeyId), ...left];
+          const answers = await decided(work, requests);
+          expect(answers.filter(each => each !== LATER).length).toBe(1);
+          left = requests.filter((_, index) => answers[index] === LATER);
+        }
+        expect(left).not.toContain(wanted);
+      });
+
+      test('with large arguments have their digests before the transaction, and are bound to the same', async () => {
+        const inside = new AsyncLocalStorage<true>();
+        const digested: boolean[] = [];
+        const vault = new (class extends Vault {
+          override callDigest(call: Parameters<Vault['callDigest']>[0]): string {
+            digested.push(inside.getStore() === true);
+            return super.callDigest(call);
+          }
+        })(new Uint8Array(32).fill(7));
+        const work = new (class extends CheckWork {
+          override decideGroup(...given: Parameters<CheckWork['decideGroup']>) {
+            return inside.run(true, () => super.decideGroup(...given));
+          }
+        })({ ...deps, vault });
+        const observer = { committed: () => {}, failed: () => {} };
+        const commit = new GroupCommit(store.db, work, 100, observer);
+        const members = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`k${n}`, n]));
+        const large = [members, { list: [[members]] }, { text: 'x'.repeat(70_000) }].map(args =>
+          request({ args }),
+        );
+        large.push(request({ continuation: members }));
+        const answers = [
+          ...(await commit.submitAll(large.slice(1))),
+          await commit.submit(large[0] as CheckRequest),
+        ];
+        expect(answers.map(outcome)).toEqual(['pending', 'pending', 'pending', 'pending']);
+        expect(digested).toEqual([false, false, false, false]);
+        expect(outcome(await commit.submit(request()))).toBe('pending');
+        expect(digested).toEqual([false, false, false, false, true]);
+        const referenceId = referenceOf(answers[3] as Answer);
+        await approve(referenceId);
+        // Decided by itself, its digest is computed in the transaction.
+        expect(outcome(await one({ args: { ...members, k0: 1 }, referenceId }))).toBe('pending');
+        expect(outcome(await one({ args: { ...members }, referenceId }))).toBe('allow');
+      });
     });
 
     describe('an approval', () => {

@@ -84,7 +84,8 @@ for (const engine of await engines()) {
         },
         committed: () => {},
       };
-      const commit = new GroupCommit<number, number>(store.db, work, callers, observer);
+      // No turn takes any time, however busy the machine is.
+      const commit = new GroupCommit<number, number>(store.db, work, callers, observer, null, () => 0);
       const call = async (number: number) => {
         for (let time = 0; time < times; time++) {
           await commit.submit(number);
@@ -99,6 +100,36 @@ for (const engine of await engines()) {
       return sizes;
     }
 
+    /** How many checks the first group has if each turn of the event loop takes so long, and brings one more check. */
+    async function gathered(turnMs: number): Promise<number> {
+      const sizes: number[] = [];
+      const work = {
+        keyOf: () => 'key',
+        callerOf: () => '',
+        shares: () => ['key'],
+        decideGroup: async (tx: Transaction, checks: readonly number[]) => {
+          await tx.all('SELECT 1');
+          sizes.push(checks.length);
+          return [...checks];
+        },
+        committed: () => {},
+      };
+      let now = 0;
+      const commit = new GroupCommit<number, number>(store.db, work, 100, observer, null, () => now);
+      const all = Promise.withResolvers<Promise<number>[]>();
+      const answers: Promise<number>[] = [];
+      // The next check arrives before the group looks whether one has.
+      const arrive = () => {
+        if (answers.length < 49) setImmediate(arrive);
+        now += turnMs;
+        answers.push(commit.submit(answers.length));
+        if (answers.length === 50) all.resolve(answers);
+      };
+      arrive();
+      expect(await Promise.all(await all.promise)).toEqual([...Array(50).keys()]);
+      return sizes[0] ?? 0;
+    }
+
     const keys = (count: number) => Array.from({ length: count }, (_, index) => `key ${index}`);
 
     test('many checks of one key share few commits', async () => {
@@ -109,6 +140,12 @@ for (const engine of await engines()) {
 
     test('callers that come back together share a commit, also with one that waited for them', async () => {
       expect(await sizesOf(64, 5)).toEqual([1, 63, 64, 64, 64, 64]);
+    });
+
+    test('a group gathers while more checks come, but not for long', async () => {
+      expect(await gathered(0)).toBe(50);
+      expect(await gathered(0.5)).toBeLessThan(6);
+      expect(await gathered(8)).toBeLessThan(3);
     });
 
     test('a group has so many keys at most, and a lock for each of them', async () => {

@@ -17,6 +17,7 @@ import { openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { untimed } from './untimed.ts';
 
 const HOUR = 3_600_000;
 const PAY: Rule = { tool: 'pay', action: 'allow', limit: 'spent' };
@@ -60,7 +61,7 @@ for (const engine of await engines()) {
       ...more,
     });
     const decided = (...requests: CheckRequest[]): Promise<Outcome<Verdict>[]> =>
-      store.db.transaction({}, tx => new CheckWork(deps).decideGroup(tx, requests));
+      store.db.transaction({}, tx => untimed(deps).decideGroup(tx, requests));
     const decisions = async (...requests: CheckRequest[]): Promise<string[]> =>
       (await decided(...requests)).map(each => (each as Verdict).decision);
     const reason = async (request: CheckRequest): Promise<string> =>

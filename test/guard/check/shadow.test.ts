@@ -4,7 +4,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../../src/core/policy.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
-import { CheckWork } from '../../../src/guard/check/check.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
@@ -15,6 +14,7 @@ import type { Shadow } from '../../../src/store/audit-entry.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { untimed } from './untimed.ts';
 
 const HOUR = 3_600_000;
 const ALLOW_ALL: Rule[] = [{ tool: '*', action: 'allow' }];
@@ -65,7 +65,7 @@ for (const engine of await engines()) {
 
     /** The verdicts of one group, and what was recorded of the shadow beside each. */
     async function judged(...requests: CheckRequest[]) {
-      const work = new CheckWork(deps);
+      const work = untimed(deps);
       const verdicts = (await store.db.transaction({}, tx => work.decideGroup(tx, requests))) as Verdict[];
       const shadows: (Shadow | null | undefined)[] = [];
       for (const { toolCallId } of verdicts) shadows.push((await findAudit(store.db, toolCallId))?.shadow);

@@ -11,7 +11,6 @@ import type { JsonObject } from '../../../src/core/json.ts';
 import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy.ts';
 import type { RecordedCall } from '../../../src/core/reasons.ts';
 import { outcomeOf } from '../../../src/core/replay.ts';
-import { CheckWork } from '../../../src/guard/check/check.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
@@ -28,6 +27,7 @@ import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { SEED } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
 import { countTurns } from '../../support/turns.ts';
+import { untimed } from '../check/untimed.ts';
 import { depsAt } from '../deps.ts';
 
 const CONDITIONS = [
@@ -163,9 +163,7 @@ class World {
       referenceId: null,
       startedAt: performance.now(),
     }));
-    const answers = await this.store.db.transaction({}, tx =>
-      new CheckWork(this.deps).decideGroup(tx, requests),
-    );
+    const answers = await this.store.db.transaction({}, tx => untimed(this.deps).decideGroup(tx, requests));
     return answers as Verdict[];
   }
 
