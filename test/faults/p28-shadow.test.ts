@@ -64,7 +64,7 @@ const MUTANTS: Record<string, Patch[]> = {
           for (const { webhookId } of approvals.subscribers)
             tx.defer(
               "INSERT INTO deliveries (id, event_id, webhook_id, status, attempts, leased_until, created_at) VALUES ($1, $2, $3, 'pending', 0, 0, 0)",
-              [newId(), newId(), webhookId],
+              [crypto.randomUUID(), crypto.randomUUID(), webhookId],
             );`,
     },
   ],

@@ -72,6 +72,29 @@ for (const engine of await engines()) {
     expect(found.faults).toEqual([]);
     expect(found.operations).toBeGreaterThan(GOOD_CLIENTS);
   });
+
+  test(`${engine}: a key whose large calls wait for approval is revoked at once`, async () => {
+    const service = await startService({ engine });
+    const greedy = await startGreedy();
+    const asking = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+    const { key: good } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    const check = async (token: string) =>
+      (await service.json('POST', '/v1/check', token, { serverName: 'x', toolName: 'good' })).status;
+    const kinds = ['members', 'manyMembers'] as const;
+    const greeds = kinds.map(kind => ({ kind, key: asking.key, atOnce: 20 }));
+    greedy.begin({ url: service.url, greeds });
+    await until('large calls wait for approval', async () => {
+      const { body } = await service.admin('GET', '/approvals?status=pending');
+      return body.approvals.length > 0;
+    });
+    const answers: number[] = [];
+    for (let at = 0; at < 20; at++) answers.push(await check(good));
+    const revoked = await service.admin('DELETE', `/keys/${asking.keyId}`);
+    expect([answers.filter(status => status !== 200), revoked.status]).toEqual([[], 204]);
+    expect(await check(asking.key)).toBe(401);
+    await greedy.stop();
+    await service.close();
+  });
 }
 
 for (const [what, { patches, greeds }] of Object.entries(MUTANTS)) {
