@@ -81,9 +81,9 @@ export async function within<T>(timeoutMs: number, work: (signal: AbortSignal) =
 const NOT_CONNECTED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL']);
 
 /** Tries the next checked address only if nothing can have been sent to the one before. */
-export async function toFirst<T>(
-  addresses: readonly Address[],
-  exchange: (address: Address) => Promise<T>,
+export async function toFirst<T, To extends Address>(
+  addresses: readonly To[],
+  exchange: (address: To) => Promise<T>,
 ): Promise<T> {
   let failure: unknown;
   for (const address of addresses) {

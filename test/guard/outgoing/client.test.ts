@@ -365,6 +365,96 @@ describe('a request', () => {
   });
 });
 
+describe('a name with several addresses', () => {
+  const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  /** A server at one address of this machine. */
+  async function at(host: string, port: number, onData: (socket: Socket) => void) {
+    const sockets: Socket[] = [];
+    let heard = 0;
+    const server = createServer(socket => {
+      sockets.push(socket);
+      socket.on('error', () => {});
+      socket.on('data', () => {
+        heard++;
+        onData(socket);
+      });
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    server.on('error', reject);
+    server.listen(port, host, resolve);
+    await promise;
+    const stop = () => {
+      server.close();
+      for (const each of sockets) each.destroy();
+    };
+    closing.push(stop);
+    return { port: (server.address() as { port: number }).port, heard: () => heard, sockets, stop };
+  }
+  const named = (port: number, addresses: string[], more: Surroundings = {}, scheme = 'http') =>
+    new HttpClient(
+      `${scheme}://tools.example:${port}`,
+      { allowPrivate: true },
+      { resolve: async () => addresses.map(address => ({ address })), ...more },
+    );
+
+  test('is reached at the next one where the first takes no connection, and stays there', async () => {
+    let now = 0;
+    const second = await at('127.0.0.2', 0, socket => socket.write(OK));
+    const client = named(second.port, ['127.0.0.1', '127.0.0.2'], { now: () => now });
+    expect(await textOf(client)).toBe('200 ok');
+    const first = await at('127.0.0.1', second.port, socket => socket.write(OK));
+    now = 60_000;
+    expect(await textOf(client)).toBe('200 ok');
+    expect([first.sockets.length, second.heard()]).toEqual([0, 2]);
+    second.stop();
+    now = 120_000;
+    expect(await textOf(client)).toBe('200 ok');
+    expect(first.heard()).toBe(1);
+  });
+
+  test('is reached at the next one where the first is silent', async () => {
+    const silent = await at('127.0.0.1', 0, () => {});
+    const client = named(silent.port, ['127.0.0.1', '127.0.0.2'], { connectMs: 50 }, 'https');
+    // At the second nobody listens.
+    expect(await refusal(textOf(client))).toMatchObject({ code: 'ECONNREFUSED' });
+    await until('the first is let go', () => silent.sockets.every(each => each.destroyed));
+    expect(silent.sockets).toHaveLength(1);
+  });
+
+  test('is sent nothing again once one of them may have seen it', async () => {
+    const first = await at('127.0.0.1', 0, socket => socket.destroy());
+    const second = await at('127.0.0.2', first.port, socket => socket.write(OK));
+    expect(await refusal(textOf(named(first.port, ['127.0.0.1', '127.0.0.2'])))).toBeInstanceOf(Error);
+    expect([first.heard(), second.sockets.length]).toEqual([1, 0]);
+  });
+
+  test('is sent nothing if one of them is not allowed', async () => {
+    const first = await at('127.0.0.1', 0, socket => socket.write(OK));
+    const said = await refusal(textOf(named(first.port, ['127.0.0.1', '169.254.169.254'])));
+    expect((said as Error).message).toContain('link-local');
+    expect(first.sockets).toEqual([]);
+  });
+
+  test('gives the error of the last one, and of eight at most', async () => {
+    const ninth = await at('127.0.0.9', 0, socket => socket.write(OK));
+    const all = Array.from({ length: 9 }, (_, each) => `127.0.0.${each + 1}`);
+    expect(await refusal(textOf(named(ninth.port, all)))).toMatchObject({ code: 'ECONNREFUSED' });
+    expect(ninth.sockets).toEqual([]);
+    expect(await textOf(named(ninth.port, all.slice(1)))).toBe('200 ok');
+  });
+
+  test('is given up with the request', async () => {
+    const silent = await at('127.0.0.1', 0, () => {});
+    const cancel = new AbortController();
+    const client = named(silent.port, ['127.0.0.1', '127.0.0.2'], { connectMs: 60_000 }, 'https');
+    const said = refusal(textOf(client, request('{}', cancel.signal)));
+    await until('it is connecting', () => silent.sockets.length === 1);
+    cancel.abort(new Error('enough'));
+    expect(await said).toMatchObject({ message: 'enough' });
+    await until('the first is let go', () => silent.sockets.every(each => each.destroyed));
+  });
+});
+
 test('headers that would be more than one are not sent, nor those that are the client’s own', () => {
   for (const [name, value] of [
     ['X', 'a\r\nY: b'],

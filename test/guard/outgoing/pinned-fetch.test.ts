@@ -40,3 +40,12 @@ test('a name is looked up once for as long as its pin lasts, and then again, wha
   expect(await ask()).toBe('here');
   expect(lookUps).toHaveLength(3);
 });
+
+test('a name is reached at the next of its addresses where the first takes no connection', async () => {
+  const other = Bun.serve({ hostname: '127.0.0.2', port: 0, fetch: answer });
+  const resolve = async () => [{ address: '127.0.0.1' }, { address: '127.0.0.2' }];
+  const pinned = new PinnedFetch({ allowPrivate: true }, { resolve });
+  const response = await pinned.fetch(`http://tools.example:${other.port}/`, { headers: {} });
+  expect(await response.text()).toBe('here');
+  await other.stop(true);
+});

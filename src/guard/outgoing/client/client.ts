@@ -13,6 +13,8 @@ import { unlessAborted } from './unless-aborted.ts';
 const MAX_IDLE = 64;
 /** How many connections may be opening: a server that takes none holds each of them for two minutes. */
 const MAX_OPENING = 2000;
+/** How long is waited for one of several addresses before the next is tried. Connecting may take 10 s in all. */
+const CONNECT_MS = 3000;
 
 export interface Outgoing {
   method: 'GET' | 'POST' | 'DELETE';
@@ -31,10 +33,12 @@ export class HttpClient {
   #opening = 0;
   #closed = false;
   readonly #owner: Owner;
+  readonly #connectMs: number;
 
   constructor(origin: string, rules: TargetRules, surroundings?: Surroundings) {
     this.#origin = origin;
     this.#pins = new Pins(rules, surroundings);
+    this.#connectMs = surroundings?.connectMs ?? CONNECT_MS;
     this.#owner = {
       free: connection => this.#free(connection),
       gone: connection => this.#gone(connection),
@@ -57,9 +61,8 @@ export class HttpClient {
 
   async #sendAnew(request: Outgoing): Promise<Answer> {
     const { signal } = request;
-    const pin =
-      this.#pins.kept(this.#origin) ?? (await unlessAborted(this.#pins.check(this.#origin), signal));
-    return ask(this.#take(pin) ?? (await this.#opened(pin, signal)), request);
+    const pins = await unlessAborted(this.#pins.all(this.#origin), signal);
+    return ask(this.#take(pins[0] as Pin) ?? (await this.#openedToOne(pins, signal)), request);
   }
 
   /** An idle connection to the address. One to an address of before is closed, and one that has been idle for too long. */
@@ -70,6 +73,24 @@ export class HttpClient {
       if (connection.pin.address === pin.address && connection.isFresh) return connection;
       connection.close();
     }
+  }
+
+  /** A new connection to the first address that takes one. Nothing of a request was sent to those before it. */
+  async #openedToOne(pins: readonly Pin[], signal: AbortSignal): Promise<Connection> {
+    for (const [at, pin] of pins.entries()) {
+      const isLast = at === pins.length - 1;
+      const limit = isLast ? null : new Limit(signal, this.#connectMs);
+      try {
+        const connection = await this.#opened(pin, limit?.signal ?? signal);
+        this.#pins.prefer(this.#origin, pin);
+        return connection;
+      } catch (error) {
+        if (isLast || signal.aborted) throw error;
+      } finally {
+        limit?.end();
+      }
+    }
+    throw new Error('there is no address');
   }
 
   /** A new connection. If the request is given up just when it is open, it is kept for the next one. */
@@ -92,6 +113,31 @@ export class HttpClient {
     const at = this.#idle.indexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
   }
+}
+
+/** A signal that is aborted with another one, or when its own time is up. */
+class Limit {
+  readonly #by: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #timer: Timer;
+
+  constructor(by: AbortSignal, ms: number) {
+    this.#by = by;
+    this.#timer = setTimeout(() => this.#controller.abort(new Error('no connection in time')), ms);
+    by.addEventListener('abort', this.#aborted);
+    if (by.aborted) this.#aborted();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#by.removeEventListener('abort', this.#aborted);
+  }
+
+  readonly #aborted = () => this.#controller.abort(this.#by.reason);
 }
 
 function ask(connection: Connection, { method, path, headers, body, signal }: Outgoing): Promise<Answer> {
