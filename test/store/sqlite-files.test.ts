@@ -117,8 +117,8 @@ test('the log is not moved into a file that was put in the place of the store', 
   copyFileSync(`${path}.backup`, path);
   await Promise.all(commits);
   expect(fatal.length).toBeGreaterThan(0);
-  expect(readFileSync(path).equals(readFileSync(`${path}.backup`))).toBe(true);
   await db.close();
+  expect(readFileSync(path).equals(readFileSync(`${path}.backup`))).toBe(true);
 });
 
 test('a program from outside may read, write, and move the log', async () => {

@@ -225,6 +225,14 @@ test.skipIf(!ON_LINUX)('whoever was refused because the file was moved holds no 
   rmSync(folder, { recursive: true });
 });
 
+test.skipIf(!ON_LINUX)('the lock on the file itself holds if the one beside it was removed', async () => {
+  const store = await openStore('sqlite');
+  rmSync(`${pathOf(store)}.lock`);
+  expect(String(await refusal(store.again()))).toContain('Another process has');
+  await put(store.db, 'goes on');
+  await store.close();
+});
+
 test('the lock beside the file holds by itself, where the system has no other', async () => {
   const store = await openStore('sqlite');
   const lock = `${pathOf(store)}.lock`;
