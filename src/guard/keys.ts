@@ -12,8 +12,9 @@ import { shortenSessions } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
 import type { Actor, Deps } from './deps.ts';
 import { newId } from './ids.ts';
-import { keyLock, POLICIES_LOCK } from './locks.ts';
+import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from './locks.ts';
 import { mintToken, type Vault } from './secrets.ts';
+import { endClosed } from './sessions.ts';
 
 /** Where a key's questions go: targets of its own, or channels by their names. They replace those of the service. */
 export type KeyNotify = NotifyTargets | string[];
@@ -88,7 +89,8 @@ export async function changeKey(
   id: string,
   input: Partial<KeyInput>,
 ): Promise<KeyRecord> {
-  return deps.db.transaction({ shared: [POLICIES_LOCK], exclusive: [keyLock(id)] }, async tx => {
+  const locks = { shared: [PEOPLE_LOCK, POLICIES_LOCK], exclusive: [keyLock(id)] };
+  return deps.db.transaction(locks, async tx => {
     const current = await wantKey(tx, id);
     if (current.revokedAt !== null)
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
@@ -106,6 +108,7 @@ export async function changeKey(
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
     const { openTo } = rest;
+    if (openTo !== undefined) await endClosed(tx, deps, { keyId: id });
     const { shadowPolicyId } = key;
     const detail = {
       changed: Object.keys(input),

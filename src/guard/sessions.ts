@@ -1,16 +1,21 @@
-// Creates sessions from a key, lists and revokes them. A session never outlives its key, and a revocation takes effect
-// at once.
+// Creates sessions from a key, lists and revokes them. A session never outlives its key, nor the right of its person to use
+// the key, and a revocation takes effect at once.
 
 import { GuardError } from '../core/errors.ts';
+import { isOpenTo } from '../core/open-to.ts';
 import { firstIdAt } from '../store/audit.ts';
 import type { Transaction } from '../store/db.ts';
 import { findKey } from '../store/keys.ts';
+import { removeCodesFor, removeCodesOf } from '../store/oauth.ts';
+import { openToFacts, personFacts } from '../store/people.ts';
 import {
   activeSessions,
   findSession,
   hasActive,
   insertSession,
   NOBODY,
+  type PersonsSession,
+  personsSessions,
   revokeSession,
   type SessionRecord,
 } from '../store/sessions.ts';
@@ -121,6 +126,43 @@ async function revokeAndRecord(deps: Deps, actor: Actor, session: SessionRecord)
     const detail = { keyId, label, ...(personId !== null && { personId }) };
     await recordChange(tx, deps, actor, 'session.revoke', id, detail);
   });
+}
+
+const CLOSED = 'The key is no longer open to the person.';
+const LOOKED_AT_ONCE = 500;
+
+/**
+ * Ends, for good, the sessions of people to whom their key is not open any more: of all people with a key, or of a person
+ * with all keys. Codes that nothing has come of end too. The transaction has a lock on people, which every use of such a
+ * session shares, and for a key also its lock.
+ */
+export async function endClosed(
+  tx: Transaction,
+  deps: Deps,
+  of: { keyId: string } | { personId: string },
+): Promise<void> {
+  const now = deps.now();
+  const sessions = await personsSessions(tx, of, now);
+  for (let at = 0; at < sessions.length; at += LOOKED_AT_ONCE) {
+    for (const id of await closedAmong(tx, sessions.slice(at, at + LOOKED_AT_ONCE)))
+      await revokeSession(tx, id, now, CLOSED);
+  }
+  if ('keyId' in of) await removeCodesFor(tx, of.keyId);
+  else await removeCodesOf(tx, of.personId);
+}
+
+async function closedAmong(tx: Transaction, sessions: readonly PersonsSession[]): Promise<string[]> {
+  const unique = (ids: string[]) => [...new Set(ids)];
+  const keys = await openToFacts(tx, unique(sessions.map(({ keyId }) => keyId)));
+  const people = await personFacts(tx, unique(sessions.map(({ personId }) => personId)));
+  const openTo = new Map(keys.map(key => [key.id, key.openTo]));
+  const known = new Map(people.map(person => [person.id, person]));
+  const isOpen = ({ keyId, personId, personGroups }: PersonsSession): boolean => {
+    const person = known.get(personId);
+    if (person === undefined) return false;
+    return isOpenTo(openTo.get(keyId) ?? [], { ...person, groups: personGroups ?? person.groups });
+  };
+  return sessions.filter(each => !isOpen(each)).map(({ id }) => id);
 }
 
 function noSuchSession(): GuardError {

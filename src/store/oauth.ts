@@ -100,6 +100,11 @@ export async function removeCodesOf(tx: Transaction, personId: string): Promise<
   await tx.run('DELETE FROM oauth_codes WHERE person_id = $1 AND session_id IS NULL', [personId]);
 }
 
+/** Removes the codes for a key that nothing has come of. */
+export async function removeCodesFor(tx: Transaction, keyId: string): Promise<void> {
+  await tx.run('DELETE FROM oauth_codes WHERE key_id = $1 AND session_id IS NULL', [keyId]);
+}
+
 export async function removeOldCodes(db: Queries, before: number): Promise<void> {
   await db.run('DELETE FROM oauth_codes WHERE expires_at <= $1', [before]);
 }

@@ -238,6 +238,29 @@ export async function revokeSessionsOf(
   );
 }
 
+/** What says whether a valid session of a person may go on. */
+export interface PersonsSession {
+  id: string;
+  keyId: string;
+  personId: string;
+  personGroups: string[] | null;
+}
+
+/** The valid sessions of all people with a key, or of a person with all keys. */
+export async function personsSessions(
+  tx: Transaction,
+  of: { keyId: string } | { personId: string },
+  now: number,
+): Promise<PersonsSession[]> {
+  const [column, id] = 'keyId' in of ? ['key_id', of.keyId] : ['person_id', of.personId];
+  const rows = await tx.all<Omit<PersonsSession, 'personGroups'> & { personGroups: string | null }>(
+    `SELECT id, key_id AS "keyId", person_id AS "personId", person_groups AS "personGroups" FROM sessions
+     WHERE ${column} = $1 AND person_id IS NOT NULL AND revoked_at IS NULL AND expires_at > $2`,
+    [id, now],
+  );
+  return rows.map(({ personGroups, ...row }) => ({ ...row, personGroups: listOrNull(personGroups) }));
+}
+
 export interface SessionFacts {
   id: string;
   expiresAt: number;

@@ -266,6 +266,41 @@ test('what the server answers with an error is said in plain words, unless anoth
   expect(upstream.tokenRequests.length).toBe(before);
 });
 
+test('only admins see the query of an address, in which a secret may be', async () => {
+  const secret = 'canary-in-a-query';
+  const where = { name: 'with-query', transport: 'http', url: `${upstream.url}?token=${secret}` };
+  const path = `/admin/v1/keys/${keyId}/connected-tools`;
+  const { body: tool } = await service.admin('POST', `/keys/${keyId}/connected-tools`, {
+    ...where,
+    auth: 'oauth',
+    oauth: { as: 'person' },
+  });
+  const { body: hook } = await service.admin('POST', '/webhooks', {
+    url: `http://127.0.0.1:1/x?token=${secret}`,
+  });
+  await service.admin('POST', `/keys/${keyId}/connected-tools/${tool.id}/test`);
+  const urlOf = async (person: Person) =>
+    (await send(service, 'GET', path, person)).body.connectedTools.find(
+      (each: { id: string }) => each.id === tool.id,
+    ).url;
+  expect(await urlOf(admin)).toBe(where.url);
+  await openTo(ann);
+  for (const role of ['viewer', 'approver'] as const) {
+    const person = await newPerson(service, role);
+    expect(await urlOf(person)).toBe(upstream.url);
+    for (const page of ['doctor', 'changes?limit=1000', 'webhooks', 'settings', `keys/${keyId}`])
+      expect([page, (await from(person, 'GET', `/admin/v1/${page}`)).text]).toEqual([
+        page,
+        expect.not.stringContaining(secret),
+      ]);
+  }
+  const mine = await from(ann, 'GET', '/admin/v1/me/servers');
+  expect([mine.text.includes('with-query'), mine.text.includes(secret)]).toEqual([true, false]);
+  expect((await send(service, 'GET', '/admin/v1/webhooks', admin)).text).toContain(secret);
+  await service.admin('DELETE', `/webhooks/${hook.id}`);
+  await service.admin('DELETE', `/keys/${keyId}/connected-tools/${tool.id}`);
+});
+
 test('the document of our client is there for tools behind OAuth, and the settings show no secret', async () => {
   const toolId = await connectTool('own-app', {
     as: 'key',

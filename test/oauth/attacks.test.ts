@@ -396,9 +396,25 @@ for (const engine of await engines()) {
       await here.admin('DELETE', `/sessions/${sessions[0].id}`);
       await expectEnded(bySession);
 
-      const byKey = await remembered();
+      const byKey = await connected(here, ann, client);
+      const unused = await codeFor(here, ann, client);
+      expect([await allowed(here, byKey.access_token), await allowed(there, byKey.access_token)]).toEqual([
+        true,
+        true,
+      ]);
       await here.admin('PATCH', `/keys/${key}`, { openTo: ['group:dev'] });
-      await expectEnded(byKey);
+      await expectEnded(byKey.access_token);
+      // To open it again revives nothing.
+      await here.admin('PATCH', `/keys/${key}`, { openTo: ['group:dev', `person:${ann.email}`] });
+      await expectEnded(byKey.access_token);
+      expect((await refresh(there, client, byKey.refresh_token)).body.error).toBe('invalid_grant');
+      expect((await exchange(there, client, unused)).body.error).toBe('invalid_grant');
+      const stays = await remembered();
+      await here.admin('PATCH', `/keys/${key}`, { openTo: [`person:${ann.email}`] });
+      expect(await allowed(there, stays)).toBe(true);
+      await here.admin('PATCH', `/keys/${key}`, { openTo: ['group:dev'] });
+      const closed = (await here.admin('GET', `/sessions?keyId=${key}&limit=1`)).body.sessions[0];
+      expect(closed.revokedBecause).toBe('The key is no longer open to the person.');
 
       await here.admin('PATCH', `/operators/${ann.id}`, { groups: ['dev'] });
       const tokens = await connected(here, ann, client);
@@ -409,6 +425,8 @@ for (const engine of await engines()) {
       await here.admin('PATCH', `/operators/${ann.id}`, { groups: [] });
       await expectEnded(tokens.access_token);
       expect((await refresh(there, client, tokens.refresh_token)).body.error).toBe('invalid_grant');
+      await here.admin('PATCH', `/operators/${ann.id}`, { groups: ['dev'] });
+      await expectEnded(tokens.access_token);
 
       await here.admin('PATCH', `/keys/${key}`, { openTo: [`person:${ann.email}`] });
       const code = await codeFor(here, ann, client);

@@ -27,6 +27,7 @@ import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { hashToken } from '../secrets.ts';
+import { endClosed } from '../sessions.ts';
 import { changeOperators, keepAnAdmin } from './admins.ts';
 import { hashPassword, passwordFaults, passwordFits } from './passwords.ts';
 import { type Browser, newSecret, openSignIn, type SignedIn } from './sign-ins.ts';
@@ -127,7 +128,10 @@ async function changeRole(
   await recordChange(tx, deps, actor, 'operator.role', id, { email, from: before, to: role });
 }
 
-/** Writes the groups, each once, and records the change, if it is one. Returns the groups. */
+/**
+ * Writes the groups, each once, and records the change, if it is one. What they have connected to keys that are not open
+ * to them any more ends. Returns the groups.
+ */
 export async function changeGroups(
   tx: Transaction,
   deps: Deps,
@@ -138,6 +142,7 @@ export async function changeGroups(
   const after = [...new Set(groups)];
   if (JSON.stringify(before) === JSON.stringify(after)) return before;
   await updateOperatorGroups(tx, id, after);
+  await endClosed(tx, deps, { personId: id });
   await recordChange(tx, deps, actor, 'operator.groups', id, { email, from: before, to: after });
   return after;
 }

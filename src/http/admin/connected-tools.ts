@@ -22,6 +22,7 @@ import {
 import { findKey } from '../../store/keys.ts';
 import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
 import { actorOf, holdOpen, type Route, route, type Services } from '../route.ts';
+import { seesAll, withoutSecrets } from '../shown-address.ts';
 import { showSignIn, signInState } from './server-sign-ins.ts';
 
 export const name = z
@@ -136,7 +137,7 @@ export const shown = z.object({
   id: uuid,
   name: z.string(),
   transport: z.enum(TRANSPORTS),
-  url: z.string().optional(),
+  url: z.string().optional().meta({ description: 'Without its query, unless an admin asks.' }),
   server: z.string().optional(),
   hasHeaders: z.boolean(),
   auth,
@@ -172,6 +173,7 @@ export async function show(
   services: Services,
   tool: ConnectedTool,
   upstream: Upstream | null,
+  all = true,
 ): Promise<z.output<typeof shown>> {
   const definitions = await listDefinitions(services.deps.db, tool.id);
   const health = upstream
@@ -181,7 +183,9 @@ export async function show(
     id: tool.id,
     name: tool.name,
     transport: tool.transport,
-    ...(tool.transport === 'stdio' ? { server: tool.target } : { url: tool.target }),
+    ...(tool.transport === 'stdio'
+      ? { server: tool.target }
+      : { url: all ? tool.target : withoutSecrets(tool.target) }),
     hasHeaders: tool.headersEncrypted !== null,
     ...(await showOAuth(services, tool)),
     createdAt: iso(tool.createdAt),
@@ -219,13 +223,17 @@ export const connectedToolRoutes: Route[] = [
     tag,
     summary: 'List a key’s Connected Tools, with their health on this replica',
     answers: { 200: { description: 'Connected Tools.', schema: list('connectedTools', shown) } },
-    handle: async ({ services, params }) => {
+    handle: async incoming => {
+      const { services, params } = incoming;
       const keyId = params['id'] ?? '';
       if ((await findKey(services.deps.db, keyId)) === null) throw noSuchKey();
       const upstreams = await services.mcp.hub.of(keyId);
       const rows = await listConnectedTools(services.deps.db, keyId);
       const connectedTools = await Promise.all(
-        rows.map(row => show(services, row, upstreams.find(each => each.tool.id === row.id) ?? null)),
+        rows.map(row => {
+          const upstream = upstreams.find(each => each.tool.id === row.id) ?? null;
+          return show(services, row, upstream, seesAll(incoming));
+        }),
       );
       return Response.json({ connectedTools, nextCursor: null });
     },

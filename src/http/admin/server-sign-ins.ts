@@ -17,6 +17,7 @@ import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
 import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
 import { actorOf, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
+import { withoutSecrets } from '../shown-address.ts';
 
 export const signInState = z.object({
   state: z.enum(['signed_in', 'needed', 'ended']),
@@ -95,7 +96,7 @@ export const serverSignInRoutes: Route[] = [
       const servers = (await personalTools(services, person)).map(({ tool, key }) => ({
         id: tool.id,
         name: tool.name,
-        url: tool.target,
+        url: withoutSecrets(tool.target),
         keyId: key.id,
         keyName: key.name,
         signIn: showSignIn(

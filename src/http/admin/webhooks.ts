@@ -23,6 +23,7 @@ import {
 import { listWebhooks, type WebhookRecord } from '../../store/webhooks.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, text, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
+import { seesAll, withoutSecrets } from '../shown-address.ts';
 
 const fields = {
   url: text(urlFault, 'Where events are sent, by POST.', 'https://example.com/toolgate'),
@@ -36,7 +37,7 @@ const fields = {
 
 const shown = z.object({
   id: uuid,
-  url: z.string(),
+  url: z.string().meta({ description: 'Without its query, unless an admin asks.' }),
   keyId: uuid.nullable(),
   events: z.array(z.enum(EVENT_TYPES)),
   enabled: z.boolean(),
@@ -66,11 +67,11 @@ const delivery = z.object({
   nextAttemptAt: isoTime.nullable(),
 });
 
-function show(webhook: WebhookRecord) {
+function show(webhook: WebhookRecord, all = true) {
   const { id, url, keyId, events, disabledReason } = webhook;
   return {
     id,
-    url,
+    url: all ? url : withoutSecrets(url),
     keyId,
     events,
     enabled: webhook.disabledAt === null,
@@ -104,9 +105,19 @@ export const webhookRoutes: Route[] = [
     summary: 'List webhooks, newest first',
     query: z.strictObject(page),
     answers: { 200: { description: 'Webhooks, without their secret.', schema: list('webhooks', shown) } },
-    handle: async ({ services, query }) => {
+    handle: async incoming => {
+      const { services, query } = incoming;
       const rows = await listWebhooks(services.deps.db, query.limit + 1, before(query));
-      return Response.json(paged('webhooks', rows, query.limit, row => row.id, show));
+      const all = seesAll(incoming);
+      return Response.json(
+        paged(
+          'webhooks',
+          rows,
+          query.limit,
+          row => row.id,
+          row => show(row, all),
+        ),
+      );
     },
   }),
   route({
