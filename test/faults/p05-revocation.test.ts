@@ -138,6 +138,12 @@ const TRUSTING_PEOPLE: Patch[] = [
     find: 'return isOpenTo(this.#openTo.get(keyId) ?? [], person) ? person : null;',
     replace: "return isOpenTo(this.#openTo.get(keyId) ?? [], person) || keyId !== '' ? person : null;",
   },
+  // Without this, the session ends with the right to the key, and the check is not needed.
+  {
+    file: 'src/guard/people/operators.ts',
+    find: 'await endClosed(tx, deps, { personId: id });',
+    replace: '',
+  },
 ];
 /** What each can break. A connection is a session, so its mutants are those of sessions. */
 const MEMORY: [kinds: string[], patches: Patch[]][] = [
