@@ -6,6 +6,10 @@ const KEEP_ALIVE_MS = 5000;
 
 /** How much may wait for a client that reads slowly. */
 const MAX_QUEUED_BYTES = 1024 * 1024;
+/** How much of it may be messages that may be lost. A key may have hundreds of calls under way, each with its stream. */
+const MAX_HINT_BYTES = 64 * 1024;
+/** The last message is handed out in pieces of this size. */
+const PIECE_BYTES = 64 * 1024;
 
 export const STREAM_HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -20,6 +24,9 @@ export class EventWriter {
   readonly #onClosed: () => void;
   readonly body: ReadableStream<Uint8Array>;
   #controller: ReadableStreamDefaultController<Uint8Array> | null = null;
+  /** What is left of the last message, and what is called when the client has read some of it. */
+  #last: Uint8Array | null = null;
+  #reading: () => void = () => {};
 
   constructor(onClosed: () => void, onKeepAlive: () => void = () => {}) {
     this.#onClosed = onClosed;
@@ -28,6 +35,7 @@ export class EventWriter {
         start: controller => {
           this.#controller = controller;
         },
+        pull: () => this.#handOut(),
         cancel: () => this.close(),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: MAX_QUEUED_BYTES }),
@@ -38,13 +46,23 @@ export class EventWriter {
     }, KEEP_ALIVE_MS);
   }
 
-  send(message: unknown): void {
-    this.#write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
+  /**
+   * Sends the last message, as fast as the client reads it, and closes the stream. `reading` is called for each piece that
+   * the client takes.
+   */
+  end(message: unknown, reading: () => void = () => {}): void {
+    if (this.#controller === null) return;
+    clearInterval(this.#keepAlive);
+    this.#last = this.#encoder.encode(framed(message));
+    this.#reading = reading;
+    this.#handOut();
   }
 
   /** Sends a message that may be lost: it is left out while the client has not read the messages before it. */
   hint(message: unknown): void {
-    if (this.#hasRoom()) this.send(message);
+    if (this.#queued >= MAX_HINT_BYTES) return;
+    const bytes = this.#encoder.encode(framed(message));
+    if (this.#queued + bytes.length <= MAX_HINT_BYTES) this.#enqueue(bytes);
   }
 
   /** Sends one named event with its id. A client that does not read is disconnected, and returns with its last id. */
@@ -80,11 +98,31 @@ export class EventWriter {
     return (this.#controller?.desiredSize ?? 0) > 0;
   }
 
+  get #queued(): number {
+    return MAX_QUEUED_BYTES - (this.#controller?.desiredSize ?? 0);
+  }
+
+  /** One piece at a time: the next one is handed out when the client has taken this one. */
+  #handOut(): void {
+    const last = this.#last;
+    if (last === null || this.#queued > 0) return;
+    this.#reading();
+    this.#last = last.subarray(PIECE_BYTES);
+    this.#enqueue(last.subarray(0, PIECE_BYTES));
+    if (last.length <= PIECE_BYTES) this.close();
+  }
+
   #write(text: string): void {
+    this.#enqueue(this.#encoder.encode(text));
+  }
+
+  #enqueue(bytes: Uint8Array): void {
     try {
-      this.#controller?.enqueue(this.#encoder.encode(text));
+      this.#controller?.enqueue(bytes);
     } catch {
       this.close();
     }
   }
 }
+
+const framed = (message: unknown): string => `event: message\ndata: ${JSON.stringify(message)}\n\n`;

@@ -85,7 +85,7 @@ export function createServices(
   const rations = new Rations();
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;
-  const mcp = createMcp(config, deps, checks, serverSignIns, metrics, log, tracer);
+  const mcp = createMcp(config, deps, checks, rations, serverSignIns, metrics, log, tracer);
   includeSources(metrics, deps, mcp.hub, rations);
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
@@ -126,13 +126,15 @@ function createMcp(
   config: Config,
   deps: Deps,
   checks: Services['checks'],
+  rations: Rations,
   serverSignIns: ServerSignIns,
   metrics: Metrics,
   log: Log,
   tracer: Tracer | null,
 ): Services['mcp'] {
   const onStderrDropped = (bytes: number) => metrics.stderrDropped(bytes);
-  const hub = new Hub(deps, { ...config, rules: targetRules(config), onStderrDropped, serverSignIns });
+  const rules = targetRules(config);
+  const hub = new Hub(deps, { ...config, rules, rations, onStderrDropped, serverSignIns });
   const failed = ({ tool }: Upstream, error: unknown) =>
     log.warn(
       { connectedTool: tool.name, keyId: tool.keyId, err: error },
@@ -142,6 +144,7 @@ function createMcp(
     version: VERSION,
     checks,
     hub,
+    rations,
     tracer,
     listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
     mcpSessions: new McpSessions(deps),

@@ -6,9 +6,13 @@ import { type Json, MAX_CHECK_VALUES, parseJsonBytes } from '../core/json.ts';
 import { end, listen, post } from '../mcp/endpoint.ts';
 import { CODES, errorMessage, RpcError } from '../mcp/protocol.ts';
 import type { ClientRequest } from '../mcp/services.ts';
+import { SharedWork } from '../mcp/shared-work.ts';
 import { bearer } from './auth.ts';
 import { isJson, readBytes } from './body.ts';
 import { agentOf, holdOpen, type Incoming, type Route, route } from './route.ts';
+
+/** A client that takes nothing of a large answer for this long is disconnected, and its share is free again. */
+const READ_SECONDS = 30;
 
 const shared = { path: '/mcp', access: 'agent', tag: 'mcp', checksOrigin: true, challenges: true } as const;
 
@@ -68,8 +72,12 @@ export const mcpRoutes: Route[] = [
 
 function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
   const { services, request, startedAt, span } = incoming;
+  const principal = agentOf(incoming);
   const confirm = () => services.principals.confirm(bearer(request));
-  return { request, principal: agentOf(incoming), startedAt, span, confirm };
+  const ration = services.rations.answer(principal.keyId);
+  // The runtime counts the time from when it was told, and not from when the client last read.
+  const reading = () => incoming.server.timeout(request, READ_SECONDS);
+  return { request, principal, startedAt, span, confirm, ration, shared: new SharedWork(), reading };
 }
 
 async function readBody({ services, request, ration }: Incoming<unknown, unknown>): Promise<Json | Response> {

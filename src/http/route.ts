@@ -19,7 +19,7 @@ import type { ClientDocuments } from '../guard/people/client-documents.ts';
 import type { Provider } from '../guard/people/provider.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
 import type { RateLimit } from '../guard/rate-limit.ts';
-import type { Caller, Rations, RequestRation } from '../guard/rations/rations.ts';
+import { type Caller, keyName, type Rations, type RequestRation } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Log } from '../log.ts';
 import type { McpServices } from '../mcp/services.ts';
@@ -210,7 +210,7 @@ export function callerOf(
   const { who } = incoming;
   switch (who.kind) {
     case 'agent':
-      return { name: `key ${who.principal.keyId}`, anonymous: false };
+      return { name: keyName(who.principal.keyId), anonymous: false };
     case 'operator':
       return { name: who.actor, anonymous: false };
     case 'nobody':

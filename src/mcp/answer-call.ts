@@ -3,6 +3,7 @@
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { type Answer, accepted, internal, json } from './answers.ts';
 import { type Call, CallCancelled, callTogether, callTool } from './call.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
@@ -34,7 +35,7 @@ export function answerCall(
   { id, params }: RpcRequest,
   { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions,
 ): Promise<Answer> {
-  const { request, principal, startedAt, span } = asked;
+  const { request, principal, startedAt, span, ration } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
   // answer later, and its slow calls would keep their places, so the call is cancelled.
@@ -46,16 +47,19 @@ export function answerCall(
     const onNotification = (notification: JsonObject) => {
       if (!streams || !isWanted(notification, logLevel)) return;
       if (stream === null) {
-        stream = new EventWriter(() => cancel.abort());
+        stream = new EventWriter(() => {
+          cancel.abort();
+          ration.free();
+        });
         resolve(new Response(stream.body, { headers: STREAM_HEADERS }));
       }
       stream.hint(notification);
     };
-    const answer = (message: JsonObject, status: number) => {
+    const answer = async (message: JsonObject, status: number) => {
       forget();
       if (stream === null) return resolve(json(message, status));
-      stream.send(message);
-      stream.close();
+      await ration.turn(ration.bytes);
+      stream.end(message, asked.reading);
     };
     // Clients treat a response to a cancelled request as an error. Status 202 needs no message.
     const keepSilent = () => {
@@ -65,7 +69,7 @@ export function answerCall(
     };
     const context = { span, id, protocolVersion };
     const client = { principal, modern, elicitsUrl, logLevel };
-    callTool(services, { ...client, params, startedAt, cancel, onNotification, context }).then(
+    callTool(services, { ...client, params, startedAt, cancel, ration, onNotification, context }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
         if (error instanceof CallCancelled) return keepSilent();
@@ -78,22 +82,23 @@ export function answerCall(
   });
 }
 
-/** The results of plain calls of the same tool in one batch, which has no streams. */
+/** The results of plain calls of the same tool in one batch, which has no streams. Each ends by itself. */
 export async function answerTogether(
   services: McpServices,
   asked: ClientRequest,
-  requests: readonly RpcRequest[],
+  requests: readonly { request: RpcRequest; ration: AnswerRation }[],
   { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions & { mcpSessionId: string },
-): Promise<PromiseSettledResult<JsonObject>[]> {
+): Promise<Promise<JsonObject>[]> {
   const { request, principal, startedAt, span } = asked;
   const calls = requests.map(
-    ({ id, params }): Call => ({
+    ({ request: { id, params }, ration }): Call => ({
       principal,
       modern,
       elicitsUrl,
       logLevel,
       params,
       startedAt,
+      ration,
       cancel: cancelledBy(request.signal),
       onNotification: ignore,
       context: { span, id, protocolVersion },
@@ -102,10 +107,15 @@ export async function answerTogether(
   const forget = calls.map(({ cancel, context }) =>
     services.mcpSessions.follow(mcpSessionId, context.id, cancel),
   );
+  const end = (at: number) => forget[at]?.();
   try {
-    return await Promise.allSettled(await callTogether(services, calls));
-  } finally {
-    for (const each of forget) each();
+    const results = await callTogether(services, calls);
+    return results.map((result, at) => result.finally(() => end(at)));
+  } catch (error) {
+    calls.forEach((_, at) => {
+      end(at);
+    });
+    throw error;
   }
 }
 

@@ -2,9 +2,11 @@
 // other, and those of the same tool are submitted together: 50 calls then cost a third less.
 
 import { GuardError } from '../core/errors.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { type Json, type JsonObject, writeJson } from '../core/json.ts';
+import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
+import { type Paced, pacedBody } from '../guard/rations/paced-body.ts';
 import { answerTogether } from './answer-call.ts';
-import { type Answer, accepted, failure, type Reply, responseOf } from './answers.ts';
+import { type Answer, failure, JSON_HEADERS, type Reply, responseOf } from './answers.ts';
 import { CallCancelled, isPlain } from './call.ts';
 import { callOptions, mcpSessionOf } from './legacy.ts';
 import {
@@ -24,6 +26,12 @@ import type { ClientRequest, McpServices } from './services.ts';
 
 const MAX_BATCH = 100;
 
+/** The protocol forbids it, and each would open an MCP session. */
+const NOT_HERE = new RpcError(
+  CODES.invalidRequest,
+  'Invalid request: "initialize" cannot be part of a batch.',
+);
+
 /** Answers one message by itself. */
 type Answering = (services: McpServices, asked: ClientRequest, message: RpcMessage) => Promise<Answer>;
 
@@ -34,7 +42,7 @@ export async function answerBatch(
   answer: Answering,
 ): Promise<Response> {
   const refused = (what: string) =>
-    responseOf(failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 })));
+    responseOf(failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 })), asked);
   const version = asked.request.headers.get('mcp-protocol-version') ?? (await negotiated(services, asked));
   if (version !== LEGACY_VERSIONS[0]) return refused(`Batches are not part of revision ${version}.`);
   if (messages.length === 0 || messages.length > MAX_BATCH)
@@ -46,13 +54,49 @@ export async function answerBatch(
       signal: asked.request.signal,
     }),
   };
-  const answers = await members(services, quiet, messages, answer);
+  const batch = new Batch(messages.map(() => services.rations.answer(asked.principal.keyId)));
+  begin(services, quiet, messages, answer, batch);
+  await batch.smallOrLarge;
+  return batch.isLarge ? pacedBatch(batch, asked) : wholeBatch(batch);
+}
+
+/** The members of a batch in the order in which they came. */
+function wholeBatch(batch: Batch): Response | Promise<Response> {
+  batch.free();
+  const answers = batch.members;
   // If every member was refused for the same reason, the HTTP status says so to clients that do not read the answers.
   const [first] = answers;
   if (first?.refusal && answers.every(each => each.refusal?.code === first.refusal?.code))
     throw first.refusal;
   const said = answers.flatMap(each => each.message ?? []);
-  return said.length === 0 ? responseOf(accepted()) : Response.json(said);
+  return said.length === 0 ? new Response(null, { status: 202 }) : Response.json(said);
+}
+
+/**
+ * Members in the order in which they are answered, as fast as the client reads them. So no result of a call that ran is
+ * lost, however large all of them are together: a call whose answer has no room waits until the client has read others.
+ */
+function pacedBatch(batch: Batch, { reading }: ClientRequest): Response {
+  let before = '[';
+  const next = async (): Promise<Paced | null> => {
+    for (let at = await batch.next(); at !== null; at = await batch.next()) {
+      const ration = batch.rations[at] as AnswerRation;
+      const { message } = batch.members[at] as Member;
+      if (message === null) {
+        ration.free();
+        continue;
+      }
+      await ration.turn(ration.bytes);
+      const bytes = Buffer.from(before + writeJson(message));
+      before = ',';
+      return { bytes, free: () => ration.free() };
+    }
+    if (before === '') return null;
+    const end = Buffer.from(before === '[' ? '[]' : ']');
+    before = '';
+    return { bytes: end, free: () => {} };
+  };
+  return new Response(pacedBody({ next, reading, gone: () => batch.free() }), { headers: JSON_HEADERS });
 }
 
 interface Member {
@@ -62,43 +106,89 @@ interface Member {
   refusal: GuardError | null;
 }
 
+/** What became of the messages of a batch so far. */
+class Batch {
+  readonly rations: readonly AnswerRation[];
+  readonly members: Member[] = [];
+  /** The numbers of those that are answered and not yet written. */
+  readonly #ready: number[] = [];
+  readonly #known = Promise.withResolvers<void>();
+  #left: number;
+  #wake = () => {};
+
+  constructor(rations: readonly AnswerRation[]) {
+    this.rations = rations;
+    this.#left = rations.length;
+  }
+
+  /** Resolves when all members are answered, or when those that are have become large. */
+  get smallOrLarge(): Promise<void> {
+    return this.#known.promise;
+  }
+
+  get isLarge(): boolean {
+    return this.members.reduce((sum, _, at) => sum + (this.rations[at]?.bytes ?? 0), 0) > SMALL_ANSWER_BYTES;
+  }
+
+  answered(at: number, member: Member): void {
+    this.members[at] = member;
+    this.#ready.push(at);
+    this.#left--;
+    if (this.#left === 0 || this.isLarge) this.#known.resolve();
+    this.#wake();
+  }
+
+  /** The number of the next member that is answered; null after the last. */
+  async next(): Promise<number | null> {
+    while (this.#ready.length === 0 && this.#left > 0) {
+      await new Promise<void>(resolve => {
+        this.#wake = resolve;
+      });
+    }
+    return this.#ready.shift() ?? null;
+  }
+
+  free(): void {
+    for (const ration of this.rations) ration.free();
+  }
+}
+
 /** A plain call, and its number in the batch. */
 interface Numbered {
   request: RpcRequest;
+  ration: AnswerRation;
   index: number;
 }
 
 /** Answers each message. What becomes of one leaves the others as they are: a forwarded call gets its result. */
-async function members(
+function begin(
   services: McpServices,
   asked: ClientRequest,
   messages: readonly Json[],
   answer: Answering,
-): Promise<Member[]> {
-  const answers: Member[] = [];
-  const work: Promise<void>[] = [];
+  batch: Batch,
+): void {
   // By tool, because a call waits for no other tool's server.
   const calls = new Map<Json | undefined, Numbered[]>();
   for (const [index, body] of messages.entries()) {
     const message = read(body);
-    if (message instanceof RpcError) answers[index] = failed(null, message);
+    const ration = batch.rations[index] as AnswerRation;
+    if (message instanceof RpcError) batch.answered(index, failed(null, message));
+    else if (message.kind === 'request' && message.method === 'initialize')
+      batch.answered(index, failed(message.id, NOT_HERE));
     else if (isPlainCall(message)) {
       const { name } = message.params;
       const same = calls.get(name);
-      if (same === undefined) calls.set(name, [{ request: message, index }]);
-      else same.push({ request: message, index });
+      const call = { request: message, ration, index };
+      if (same === undefined) calls.set(name, [call]);
+      else same.push(call);
     } else {
-      const answered = member(message, answer(services, asked, message));
-      work.push(
-        answered.then(told => {
-          answers[index] = told;
-        }),
+      member(message, answer(services, { ...asked, ration }, message)).then(told =>
+        batch.answered(index, told),
       );
     }
   }
-  for (const each of calls.values()) work.push(answerCalls(services, asked, each, answers));
-  await Promise.all(work);
-  return answers;
+  for (const each of calls.values()) answerCalls(services, asked, each, batch);
 }
 
 function read(body: Json): RpcMessage | RpcError {
@@ -129,21 +219,19 @@ async function answerCalls(
   services: McpServices,
   asked: ClientRequest,
   calls: readonly Numbered[],
-  answers: Member[],
+  batch: Batch,
 ): Promise<void> {
   try {
     const options = callOptions(await mcpSessionOf(services, asked));
-    const requests = calls.map(each => each.request);
-    const results = await answerTogether(services, asked, requests, options);
+    const results = await answerTogether(services, asked, calls, options);
     for (const [at, { request, index }] of calls.entries()) {
-      const result = results[at] as PromiseSettledResult<JsonObject>;
-      answers[index] =
-        result.status === 'fulfilled'
-          ? { message: resultMessage(request.id, result.value), refusal: null }
-          : failed(request.id, result.reason);
+      (results[at] as Promise<JsonObject>).then(
+        result => batch.answered(index, { message: resultMessage(request.id, result), refusal: null }),
+        error => batch.answered(index, failed(request.id, error)),
+      );
     }
   } catch (error) {
-    for (const { request, index } of calls) answers[index] = failed(request.id, error);
+    for (const { request, index } of calls) batch.answered(index, failed(request.id, error));
   }
 }
 
@@ -157,10 +245,9 @@ function failed(id: Id | null, error: unknown): Member {
   return { message: id === null ? null : errorMessage(id, refusal), refusal: error };
 }
 
-async function negotiated(services: McpServices, { request, principal }: ClientRequest): Promise<string> {
-  const id = request.headers.get('mcp-session-id');
-  if (id === null) return LEGACY_VERSIONS[0];
-  return (await services.mcpSessions.find(id, principal)).protocolVersion;
+async function negotiated(services: McpServices, asked: ClientRequest): Promise<string> {
+  if (asked.request.headers.get('mcp-session-id') === null) return LEGACY_VERSIONS[0];
+  return (await mcpSessionOf(services, asked)).protocolVersion;
 }
 
 function withoutStreams(headers: Headers): Headers {

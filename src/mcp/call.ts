@@ -6,6 +6,7 @@ import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Span } from '../core/span.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { CallOutcome } from '../store/outcomes.ts';
 import {
   callForUpstream,
@@ -65,6 +66,8 @@ export interface Call {
   elicitsUrl: boolean;
   /** The least level of the log messages that the client wants; undefined: it wants none. */
   logLevel: Json | undefined;
+  /** What the answer has of the key's share, and with it the call's place, until the client has read it. */
+  ration: AnswerRation;
   /** What it answered when it was last asked to do so. */
   answer?: SignInAnswer;
   /** Takes progress and log messages of the upstream, for the client. */
@@ -138,13 +141,14 @@ export async function callTogether(
   // Those that fail before the check, or may have to wait for somebody, say so one by one.
   if (tool === null || tool.unsigned !== undefined) return calls.map(call => callTool(services, call));
   const traced = calls.map((call): Traced => ({ ...call, span: beginSpan(services, call, startedAt, tool) }));
-  const places = calls.map(() => services.places.take(tool.upstream.tool));
+  const places = calls.map(({ ration }) => taken(services, tool, ration));
   const asked = traced.map((call, index) =>
     question(call, tool, call.params['arguments'], places[index] as Place),
   );
   const answers = await services.checks.submitAll(asked);
   return traced.map((call, index) => {
-    const conclude = () => concluded(services, call, tool, places[index] as Place, answers[index] as Answer);
+    const place = places[index] as Place;
+    const conclude = () => concluded(services, call, tool, place, answers[index] as Answer);
     return withinSpan(call.span, conclude);
   });
 }
@@ -158,12 +162,15 @@ async function concluded(
   place: Place,
   answer: Answer,
 ): Promise<JsonObject> {
-  try {
-    if (answer instanceof GuardError) throw answer;
-    return await told(services, call, tool, place, answer);
-  } finally {
-    place.free();
-  }
+  if (answer instanceof GuardError) throw answer;
+  return told(services, call, tool, place, answer);
+}
+
+/** A place that the call keeps until its answer is read: whoever reads no answers gets no places for more. */
+function taken({ places }: CallServices, { upstream }: KnownTool, ration: AnswerRation): Place {
+  const place = places.take(upstream.tool);
+  ration.keep(place.free);
+  return place;
 }
 
 async function checkAndForward(
@@ -176,17 +183,13 @@ async function checkAndForward(
   const { keyId, personId } = call.principal;
   let tool = found;
   // A place is taken before the check, so that a call that cannot be forwarded spends no approval.
-  const place = services.places.take(tool.upstream.tool);
-  try {
-    if (tool.unsigned !== undefined && call.answer === 'accept') {
-      await untilSignedIn(services, call.principal, call.cancel.signal);
-      tool = (await services.listing.find(keyId, name, personId)) ?? tool;
-    }
-    const verdict = await services.checks.submit(question(call, tool, args, place));
-    return await told(services, call, tool, place, verdict);
-  } finally {
-    place.free();
+  const place = taken(services, tool, call.ration);
+  if (tool.unsigned !== undefined && call.answer === 'accept') {
+    await untilSignedIn(services, call.principal, call.cancel.signal);
+    tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
+  const verdict = await services.checks.submit(question(call, tool, args, place));
+  return told(services, call, tool, place, verdict);
 }
 
 function question(call: Traced, tool: KnownTool, args: Json | undefined, { none }: Place): CheckRequest {
@@ -284,6 +287,7 @@ function send(services: CallServices, call: Traced, tool: KnownTool): Promise<Rp
   return sendTraced(call.span, tool.upstream.tool, METHOD, tool.toolName, trace =>
     tool.upstream.request(METHOD, callForUpstream(call.params, tool, call.logLevel, ourToken), {
       cancel: call.cancel,
+      ration: call.ration,
       timeoutMs: services.timeoutMs,
       maxMs: services.maxMs,
       changes: services.listing.confirmed(tool),

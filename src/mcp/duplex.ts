@@ -3,6 +3,7 @@
 // an upstream that does not read. Each channel knows by itself when a message was taken.
 
 import { type JsonObject, writeJson } from '../core/json.ts';
+import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import {
   CODES,
   errorMessage,
@@ -14,10 +15,12 @@ import {
   type RpcResponse,
 } from './protocol.ts';
 import {
+  AnswersUnread,
   type Hooks,
   HttpStatusError,
   MessageTooLarge,
   readUpstream,
+  roomFor,
   UpstreamError,
   type Wire,
 } from './wire.ts';
@@ -42,6 +45,12 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+function answerSmall({ hooks, resolve, reject }: Waiting, response: RpcResponse, bytes: number): void {
+  const room = roomFor(bytes, hooks);
+  if (room === null) resolve(response);
+  else room.then(() => resolve(response), reject);
+}
+
 export abstract class Duplex implements Wire {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
@@ -51,10 +60,20 @@ export abstract class Duplex implements Wire {
   #untaken = 0;
   #untakenBytes = 0;
   #declining = 0;
+  /** Aborted when the channel is closed. */
+  readonly #over = new AbortController();
+  /** Whether a message waits for room in the key's share, and all behind it do. */
+  #crowded = false;
+  readonly #newRation: () => AnswerRation;
   protocolVersion: string | null = null;
   readonly triesModern: boolean = false;
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
+
+  /** `newRation` makes a ration of the key that the channel belongs to. */
+  constructor(newRation: () => AnswerRation) {
+    this.#newRation = newRation;
+  }
 
   /**
    * Writes one message's text to the channel; resolves once the other side has taken it. An UpstreamError says that this
@@ -92,19 +111,42 @@ export abstract class Duplex implements Wire {
     this.broken('the connection was closed');
   }
 
-  /** Takes a message that arrived. */
-  protected take(text: string): void {
-    if (this.#closed) return;
-    let message: RpcMessage;
+  /** Takes a message that arrived. Whoever reads the channel waits for the promise before reading on. */
+  protected take(text: string): Promise<void> | null {
+    if (text.length > SMALL_ANSWER_BYTES) return this.#takeLarge(text, this.#newRation());
+    this.#read(text, null);
+    return null;
+  }
+
+  /**
+   * Waits for room in the key's share, and then for its turn. The channel is not read meanwhile, which holds back only
+   * calls of the same key. They cannot wait for each other: room is made by clients, as they read answers that have
+   * left the channel.
+   */
+  async #takeLarge(text: string, ration: AnswerRation): Promise<void> {
+    this.#crowded = true;
+    // It rejects if the channel is closed meanwhile, and then nobody waits for the message.
+    await ration.grow(Buffer.byteLength(text), this.#over.signal)?.catch(() => {});
+    this.#crowded = false;
+    await ration.turn(text.length);
+    this.#read(text, ration);
+  }
+
+  #read(text: string, ration: AnswerRation | null): void {
+    const message = this.#closed ? null : this.#parsed(text);
+    if (message?.kind === 'response') this.#answer(message, text, ration);
+    else ration?.free();
+    if (message?.kind === 'notification') this.#tell(message);
+    else if (message?.kind === 'request') this.#decline(message.id);
+  }
+
+  #parsed(text: string): RpcMessage | null {
     try {
-      message = readUpstream(text);
+      return readUpstream(text);
     } catch (error) {
       if (error instanceof MessageTooLarge) this.broken(error.message);
-      return;
+      return null;
     }
-    if (message.kind === 'response') this.#answer(message);
-    else if (message.kind === 'notification') this.#tell(message);
-    else this.#decline(message.id);
   }
 
   /** Refuses a request of the upstream: we offer it none. An upstream that asks faster than it reads gets no answer. */
@@ -119,6 +161,7 @@ export abstract class Duplex implements Wire {
   protected broken(why: string): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#over.abort();
     this.end();
     const error = new UpstreamError(why);
     for (const waiting of this.#waiting.values()) waiting.reject(error);
@@ -156,8 +199,15 @@ export abstract class Duplex implements Wire {
     this.#endIfUnused();
   }
 
-  #answer(response: RpcResponse): void {
-    this.#done(response.id as number)?.resolve(response);
+  /** The bytes of a large answer are handed to its call. A small one waits for room only if many of them are one answer, as pages. */
+  #answer(response: RpcResponse, text: string, ration: AnswerRation | null): void {
+    const waiting = this.#done(response.id as number);
+    if (waiting === undefined) ration?.free();
+    else if (ration === null) answerSmall(waiting, response, text.length);
+    else {
+      waiting.hooks.ration.adopt(ration);
+      waiting.resolve(response);
+    }
   }
 
   /** Takes the request out of those that wait. */
@@ -187,6 +237,6 @@ export abstract class Duplex implements Wire {
     if (waiting === undefined) return;
     const why = { requestId: id, reason: 'cancelled by the client' };
     if (this.#hasRoom) this.#send(notificationMessage('notifications/cancelled', why));
-    waiting.reject(new UpstreamError('the call was cancelled'));
+    waiting.reject(this.#crowded ? new AnswersUnread() : new UpstreamError('the call was cancelled'));
   }
 }

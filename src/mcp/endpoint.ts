@@ -13,9 +13,14 @@ import type { ClientRequest, McpServices } from './services.ts';
 
 /** POST /mcp. */
 export async function post(services: McpServices, asked: ClientRequest, body: Json): Promise<Response> {
-  return Array.isArray(body)
-    ? answerBatch(services, asked, body, answer)
-    : responseOf(await answerTo(services, asked, body));
+  try {
+    return Array.isArray(body)
+      ? await answerBatch(services, asked, body, answer)
+      : await responseOf(await answerTo(services, asked, body), asked);
+  } catch (error) {
+    asked.ration.free();
+    throw error;
+  }
 }
 
 function answerTo(services: McpServices, asked: ClientRequest, body: Json): Answer | Promise<Answer> {

@@ -1,5 +1,6 @@
 // Reads the server-sent events of an upstream, within bounds. ../event-writer.ts writes such events to a client.
 
+import type { Room } from '../guard/outgoing/client/answer.ts';
 import { Turns } from './turns.ts';
 import { UpstreamError } from './wire.ts';
 
@@ -8,22 +9,59 @@ interface ServerEvent {
   data: string;
 }
 
+/** So many short texts are made one. */
+const JOINED = 1000;
+
+/**
+ * Texts that become one. They are joined as they come: eight million lines of one character each, within an event of
+ * 16 MiB, took a gigabyte as long as each of them was kept by itself.
+ */
+class Joined {
+  readonly #between: string;
+  #whole: string[] = [];
+  #parts: string[] = [];
+
+  constructor(between: string) {
+    this.#between = between;
+  }
+
+  add(part: string): void {
+    this.#parts.push(part);
+    if (this.#parts.length < JOINED) return;
+    this.#whole.push(this.#parts.join(this.#between));
+    this.#parts = [];
+  }
+
+  /** The text, after which nothing is left. */
+  take(): string {
+    if (this.#whole.length === 0 && this.#parts.length === 1) return this.#parts.pop() as string;
+    const text = [...this.#whole, ...this.#parts].join(this.#between);
+    this.#whole = [];
+    this.#parts = [];
+    return text;
+  }
+}
+
 /**
  * Yields the events of a stream, one by one. An event larger than `maxBytes` ends the reading with an error. Each
  * character is looked at once, however the upstream cuts its chunks: before, one line of 16 MB delayed every other
- * call.
+ * call. `room` is waited for before a chunk is taken.
  */
 export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number,
+  room: Room = () => null,
 ): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
-  let lines: string[] = [];
-  let pieces: string[] = [];
+  const line = new Joined('');
+  const data = new Joined('\n');
+  let event = 'message';
   let size = 0;
   let returned = false;
   const turns = new Turns();
   for await (const chunk of body) {
+    const waiting = room(chunk.length);
+    if (waiting !== null) await waiting;
     const decoded = decoder.decode(chunk, { stream: true });
     if (decoded === '') continue;
     // The previous chunk ended between the CR and the LF of a line's end.
@@ -34,34 +72,22 @@ export async function* readEvents(
     let from = 0;
     let ended = false;
     for (const { 0: end, index } of text.matchAll(/\r\n|\n|\r/g)) {
-      const line = pieces.join('') + text.slice(from, index);
+      line.add(text.slice(from, index));
+      const whole = line.take();
       from = index + end.length;
-      pieces = [];
       // Blank lines and comments count too: a flood of them makes no event, and delayed every other call for seconds.
-      const othersTurn = turns.took(line.length);
+      const othersTurn = turns.took(whole.length);
       if (othersTurn !== null) await othersTurn;
-      if (line !== '') {
-        lines.push(line);
-        continue;
-      }
-      const found = readEvent(lines);
-      lines = [];
+      if (whole.startsWith('data:')) data.add(whole.slice(5).replace(/^ /, ''));
+      else if (whole.startsWith('event:')) event = whole.slice(6).trim();
+      if (whole !== '') continue;
+      const found = { event, data: data.take() };
+      event = 'message';
       ended = true;
-      if (found !== null) yield found;
+      // Some servers begin with an event without data, only to give it an id.
+      if (found.data !== '') yield found;
     }
-    pieces.push(text.slice(from));
+    line.add(text.slice(from));
     if (ended) size = Buffer.byteLength(text.slice(from));
   }
-}
-
-function readEvent(lines: readonly string[]): ServerEvent | null {
-  let event = 'message';
-  const data: string[] = [];
-  for (const line of lines) {
-    if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
-    else if (line.startsWith('event:')) event = line.slice(6).trim();
-  }
-  // Some servers begin with an event without data, only to give it an id.
-  const text = data.join('\n');
-  return text === '' ? null : { event, data: text };
 }

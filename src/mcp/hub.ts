@@ -6,6 +6,7 @@ import { decryptHeaders } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
 import { onHint } from '../guard/hints.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
+import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { StdioServer } from '../server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
@@ -29,6 +30,7 @@ const MAX_PERSONAL = 500;
 
 interface HubSettings {
   rules: TargetRules;
+  rations: Rations;
   stdioServers: Record<string, StdioServer>;
   stdioStderr: 'drop' | 'inherit';
   onStderrDropped: (bytes: number) => void;
@@ -51,6 +53,7 @@ export class Hub {
   readonly #deps: Deps;
   readonly #settings: HubSettings;
   readonly #keys = new Map<string, KeyUpstreams>();
+  readonly #reading = new Map<string, Promise<KeyUpstreams>>();
   /** The upstreams of single people, by tool and person, the most recently used last. */
   readonly #personal = new Map<string, Upstream>();
   /** By key, and by key and person. */
@@ -70,7 +73,7 @@ export class Hub {
   async of(keyId: string, personId: string | null = null): Promise<Upstream[]> {
     let known = this.#keys.get(keyId);
     if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS)
-      known = await this.#read(keyId);
+      known = await this.#readForAll(keyId);
     else known.usedAt = this.#deps.now();
     const { upstreams, hasPersonal } = known;
     if (!hasPersonal || personId === null) return upstreams;
@@ -122,6 +125,15 @@ export class Hub {
     this.#personal.clear();
   }
 
+  /** One reading serves all who ask while it is under way: the members of a batch ask at once. */
+  #readForAll(keyId: string): Promise<KeyUpstreams> {
+    const underWay = this.#reading.get(keyId);
+    if (underWay !== undefined) return underWay;
+    const reading = this.#read(keyId).finally(() => this.#reading.delete(keyId));
+    this.#reading.set(keyId, reading);
+    return reading;
+  }
+
   async #read(keyId: string): Promise<KeyUpstreams> {
     const rows = await listConnectedTools(this.#deps.db, keyId);
     const before = this.#keys.get(keyId)?.upstreams ?? [];
@@ -165,21 +177,23 @@ export class Hub {
     const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
     const signIn = signInTo(this.#settings.serverSignIns, tool, personId);
     const open = (row: ConnectedTool, signal: AbortSignal) => this.#open(row, signal, signIn);
-    return new Upstream(tool, open, this.#deps.now, changed, limits, signIn, this.#requests);
+    const newRation = () => this.#settings.rations.answer(tool.keyId);
+    return new Upstream(tool, open, newRation, this.#deps.now, changed, limits, signIn, this.#requests);
   }
 
   async #open(tool: ConnectedTool, signal: AbortSignal, signIn: SignIn | null): Promise<Wire> {
     const { rules, stdioServers, stdioStderr, onStderrDropped } = this.#settings;
+    const newRation = () => this.#settings.rations.answer(tool.keyId);
     const target = { url: tool.target, headers: decryptHeaders(this.#deps.vault, tool), rules, signIn };
     switch (tool.transport) {
       case 'http':
         return new HttpWire(target);
       case 'sse':
-        return SseWire.open(target, signal);
+        return SseWire.open(target, signal, newRation);
       case 'stdio': {
         const server = Object.hasOwn(stdioServers, tool.target) ? stdioServers[tool.target] : undefined;
         if (server === undefined) throw new UpstreamError(`no stdio server "${tool.target}" is declared`);
-        return new StdioWire(server, stdioStderr, onStderrDropped);
+        return new StdioWire(server, stdioStderr, onStderrDropped, newRation);
       }
     }
   }

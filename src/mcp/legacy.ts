@@ -26,7 +26,8 @@ export async function answerLegacy(
   if (message.kind === 'request' && message.method === 'initialize')
     return initialize(services, asked, message);
   const mcpSession = await mcpSessionOf(services, asked);
-  if (message.kind !== 'request' || message.method !== 'tools/call') await asked.confirm();
+  if (message.kind !== 'request' || message.method !== 'tools/call')
+    await asked.shared.once('confirm', asked.confirm);
   if (message.kind === 'notification') {
     if (message.method === 'notifications/cancelled') {
       services.mcpSessions.cancel(mcpSession.id, message.params['requestId'] as Id);
@@ -41,7 +42,7 @@ export async function answerLegacy(
     case 'ping':
       return json(resultMessage(id, {}));
     case 'tools/list':
-      return json(resultMessage(id, await toolsOf(services, asked.principal)));
+      return json(resultMessage(id, await toolsOf(services, asked)));
     case 'logging/setLevel':
       if (!LOG_LEVELS.includes(params['level'] as string)) {
         throw new RpcError(
@@ -49,7 +50,7 @@ export async function answerLegacy(
           `Invalid params: "level" is one of ${LOG_LEVELS.join(', ')}.`,
         );
       }
-      await services.mcpSessions.setLevel(mcpSession.id, params['level'] as string);
+      await setLevel(services, asked, mcpSession.id, params['level'] as string);
       return json(resultMessage(id, {}));
     default: {
       const relayed = isRelayed(method) ? await relay(services, asked, message) : null;
@@ -59,10 +60,14 @@ export async function answerLegacy(
   }
 }
 
+function setLevel({ mcpSessions }: McpServices, { shared }: ClientRequest, id: string, level: string) {
+  return shared.once(`level ${level}`, () => mcpSessions.setLevel(id, level));
+}
+
 /** The MCP session that a request names. */
 export function mcpSessionOf(
   { mcpSessions }: McpServices,
-  { request: { headers }, principal }: ClientRequest,
+  { request: { headers }, principal, shared }: ClientRequest,
 ): Promise<McpSessionRecord> {
   const version = headers.get('mcp-protocol-version');
   if (version !== null && !(LEGACY_VERSIONS as readonly string[]).includes(version)) {
@@ -72,7 +77,7 @@ export function mcpSessionOf(
   if (id === null) {
     throw new RpcError(CODES.invalidRequest, 'The header Mcp-Session-Id is missing.', { status: 400 });
   }
-  return mcpSessions.find(id, principal);
+  return shared.once('MCP session', () => mcpSessions.find(id, principal));
 }
 
 /** How the calls of an MCP session are answered. */

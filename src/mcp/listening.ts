@@ -5,10 +5,11 @@
 import { parseJson } from '../core/json.ts';
 import { readEvents } from './event-stream.ts';
 import { type RpcNotification, readMessage } from './protocol.ts';
-import { MAX_MESSAGE_BYTES } from './wire.ts';
 
 /** How many streams all upstreams of this process may have together. */
 const MAX_STREAMS = 256;
+/** The largest event. All streams together may be in the middle of one each. */
+const MAX_EVENT_BYTES = 256 * 1024;
 /** The pauses before each further attempt. They begin again after a stream that lasted. */
 const PAUSES_MS = [1000, 5000, 15_000, 60_000];
 const LASTED_MS = 60_000;
@@ -66,7 +67,7 @@ export class Listening {
       await response.body?.cancel();
       return response.status < 500 ? 'not offered' : 'ended';
     }
-    for await (const { data } of readEvents(response.body, MAX_MESSAGE_BYTES)) {
+    for await (const { data } of readEvents(response.body, MAX_EVENT_BYTES)) {
       const message = readMessage(parseJson(data));
       if (message.kind === 'notification') this.#onNotification(message);
     }

@@ -45,6 +45,12 @@ export class Listing {
     return lists.flat();
   }
 
+  /** About how many bytes the list of these tools has. It is known before the list is written. */
+  bytesOf(tools: readonly KnownTool[]): number {
+    const upstreams = new Set(tools.map(each => each.upstream));
+    return [...upstreams].reduce((sum, each) => sum + this.#of(each).bytes, 0);
+  }
+
   /**
    * Finds the tool behind a name that clients see; null when no Connected Tool of the key has it. A known tool is found
    * without waiting for any list, unless calls depend on whether its definition changed, or its server wants a sign-in.

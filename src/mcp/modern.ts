@@ -50,7 +50,7 @@ export async function answerModern(
   }
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
-  if (method === 'tools/list') return complete(id, await toolsOf(services, asked.principal), true);
+  if (method === 'tools/list') return complete(id, await toolsOf(services, asked), true);
   const relayed = isRelayed(method) ? await relay(services, asked, message) : null;
   if (relayed !== null) return complete(id, relayed, method !== 'completion/complete');
   throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`, { status: 404 });

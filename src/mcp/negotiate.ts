@@ -3,7 +3,7 @@
 
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION, type RpcResponse } from './protocol.ts';
-import { HttpStatusError, UpstreamError, type Wire } from './wire.ts';
+import { type Hooks, HttpStatusError, UpstreamError, type Wire } from './wire.ts';
 
 const CLIENT_INFO = { name: 'toolgate', version: '1' };
 
@@ -16,13 +16,13 @@ interface Negotiated {
 /** `refused` makes the error for an upstream that refuses. */
 export async function negotiate(
   wire: Wire,
-  signal: AbortSignal,
+  hooks: Hooks,
   refused: (what: string, error: RpcResponse['error']) => UpstreamError,
 ): Promise<Negotiated> {
-  const discovered = wire.triesModern ? await discover(wire, signal) : null;
+  const discovered = wire.triesModern ? await discover(wire, hooks) : null;
   if (discovered !== null) return { modern: true, capabilities: discovered };
   const params = { protocolVersion: LATEST_LEGACY, capabilities: {}, clientInfo: CLIENT_INFO };
-  const { result, error } = await wire.request('initialize', params, hooks(signal));
+  const { result, error } = await wire.request('initialize', params, hooks);
   if (result === null) throw refused('to initialize', error);
   const { protocolVersion, capabilities } = result;
   wire.protocolVersion = typeof protocolVersion === 'string' ? protocolVersion : LATEST_LEGACY;
@@ -31,10 +31,10 @@ export async function negotiate(
 }
 
 /** The capabilities of an upstream of the newer era; null when it speaks the older one. */
-async function discover(wire: Wire, signal: AbortSignal): Promise<JsonObject | null> {
+async function discover(wire: Wire, hooks: Hooks): Promise<JsonObject | null> {
   const headers = { 'MCP-Protocol-Version': MODERN_VERSION, 'Mcp-Method': 'server/discover' };
   const params = { _meta: envelope({}) };
-  const found = await wire.request('server/discover', params, hooks(signal), headers).catch(error => {
+  const found = await wire.request('server/discover', params, hooks, headers).catch(error => {
     if (error instanceof UpstreamError && !(error instanceof HttpStatusError)) throw error;
     return null;
   });
@@ -52,8 +52,4 @@ export function envelope(capabilities: Json): JsonObject {
     [ENVELOPE.capabilities]: capabilities,
     [ENVELOPE.clientInfo]: CLIENT_INFO,
   };
-}
-
-function hooks(signal: AbortSignal) {
-  return { signal, onNotification: () => {} };
 }

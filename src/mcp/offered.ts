@@ -51,6 +51,8 @@ export class Offered {
   readonly #onError: (upstream: Upstream, error: unknown) => void;
   /** The tools by the name that clients see; null before the store was asked. Every reading replaces the whole map. */
   #tools: Map<string, KnownTool> | null = null;
+  /** The length of their definitions, as JSON. */
+  bytes = 0;
   #reading: Promise<void> | null = null;
   #last: Reading | null = null;
 
@@ -123,8 +125,9 @@ export class Offered {
     try {
       await this.#upstream.reach(cancel.signal);
       changes = this.#upstream.changes;
-      const items = await listAll(this.#upstream, 'tools/list', 'tools', { cancel, timeoutMs: LIST_MS });
-      this.#keep(await this.#recorded(items));
+      const asking = { cancel, timeoutMs: LIST_MS };
+      const { items, bytes } = await listAll(this.#upstream, 'tools/list', 'tools', asking);
+      this.#keep(await this.#recorded(items), bytes);
     } catch (thrown) {
       error = thrown as Error;
       if (!(error instanceof SignInFirst)) this.#onError(this.#upstream, error);
@@ -151,15 +154,16 @@ export class Offered {
   async #recall(): Promise<void> {
     if (isPersonal(this.#upstream.tool)) return;
     const rows = await listDefinitions(this.#deps.db, this.#upstream.tool.id);
-    const tools = rows.map(row =>
-      this.#known(parseJson(row.changedDefinition ?? row.definition) as JsonObject),
-    );
+    const texts = rows.map(row => row.changedDefinition ?? row.definition);
+    const tools = texts.map(text => this.#known(parseJson(text) as JsonObject));
+    const bytes = texts.reduce((sum, text) => sum + text.length, 0);
     // A reading that ended meanwhile is newer.
-    if (this.#tools === null) this.#keep(tools);
+    if (this.#tools === null) this.#keep(tools, bytes);
   }
 
   /** If an upstream lists a name twice, the first one counts. */
-  #keep(tools: readonly KnownTool[]): void {
+  #keep(tools: readonly KnownTool[], bytes: number): void {
+    this.bytes = bytes;
     const kept = new Map<string, KnownTool>();
     for (const tool of tools) if (!kept.has(tool.exposedName)) kept.set(tool.exposedName, tool);
     this.#tools = kept;

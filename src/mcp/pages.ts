@@ -14,20 +14,20 @@ export async function listAll(
   method: string,
   field: string,
   asking: RequestOptions,
-): Promise<JsonObject[]> {
+): Promise<{ items: JsonObject[]; bytes: number }> {
   const items: JsonObject[] = [];
-  let size = 0;
+  let bytes = 0;
   let cursor: Json | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { result, error } = await upstream.request(method, cursor === undefined ? {} : { cursor }, asking);
     if (result === null) throw upstream.refusal(method, error);
-    size += writeJson(result).length;
-    if (size > MAX_MIB * 1024 * 1024) throw tooLong(method, `${MAX_MIB} MiB`);
+    bytes += writeJson(result).length;
+    if (bytes > MAX_MIB * 1024 * 1024) throw tooLong(method, `${MAX_MIB} MiB`);
     const here = result[field];
     for (const item of Array.isArray(here) ? here : []) if (isObject(item)) items.push(item);
     if (items.length > MAX_ITEMS) throw tooLong(method, `${MAX_ITEMS} items`);
     cursor = result['nextCursor'];
-    if (typeof cursor !== 'string') return items;
+    if (typeof cursor !== 'string') return { items, bytes };
   }
   throw tooLong(method, `${MAX_PAGES} pages`);
 }

@@ -1,5 +1,5 @@
-// Bounds how many calls one key, and one Connected Tool, may have under way in this process. Without it, slow calls
-// of one key would use up what all share: sockets and memory.
+// Bounds how many calls one key, and one Connected Tool, may have under way in this process, and how many lists a key may
+// ask for at once. Without it, slow calls of one key would use up what all share: sockets and memory.
 
 interface PlaceLimits {
   perKey: number;
@@ -15,16 +15,23 @@ export interface Place {
 export class Places {
   readonly #keys: Counts;
   readonly #tools: Counts;
+  /** Lists have places of their own: what one relays takes some for calls too. */
+  readonly #lists: Counts;
 
   constructor({ perKey, perConnectedTool }: PlaceLimits) {
     this.#keys = new Counts(perKey);
+    this.#lists = new Counts(perKey);
     this.#tools = new Counts(perConnectedTool);
   }
 
   take({ keyId, id }: { keyId: string; id: string }): Place {
-    if (this.#keys.isFull(keyId)) return none('key', this.#keys.atMost, 'TOOLGATE_MAX_CALLS_PER_KEY');
+    if (this.#keys.isFull(keyId)) return none('calls of this key', this.#keys.atMost, PER_KEY);
     if (this.#tools.isFull(id))
-      return none('Connected Tool', this.#tools.atMost, 'TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL');
+      return none(
+        'calls of this Connected Tool',
+        this.#tools.atMost,
+        'TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL',
+      );
     this.#keys.add(keyId);
     this.#tools.add(id);
     const free = () => {
@@ -33,11 +40,19 @@ export class Places {
     };
     return { free };
   }
+
+  takeForList(keyId: string): Place {
+    if (this.#lists.isFull(keyId)) return none('lists of this key', this.#lists.atMost, PER_KEY);
+    this.#lists.add(keyId);
+    return { free: () => this.#lists.remove(keyId) };
+  }
 }
 
-function none(whose: string, atMost: number, setting: string): Place {
+const PER_KEY = 'TOOLGATE_MAX_CALLS_PER_KEY';
+
+function none(what: string, atMost: number, setting: string): Place {
   return {
-    none: `${atMost} calls of this ${whose} are under way, as many as ${setting} allows`,
+    none: `${atMost} ${what} are under way, as many as ${setting} allows`,
     free: () => {},
   };
 }

@@ -5,11 +5,13 @@
 import { isObject, type Json, type JsonObject } from '../core/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
+import { takeListPlace } from './answers.ts';
 import { metaForUpstream } from './legs.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
+import type { MadeList } from './shared-work.ts';
 import { SignInFirst } from './sign-in.ts';
 import { signInText } from './sign-in-answer.ts';
 import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
@@ -28,7 +30,7 @@ type Relaying = Pick<
   | 'serverSignIns'
   | 'tracer'
 >;
-type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request' | 'span'>;
+type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request' | 'span' | 'ration' | 'shared'>;
 
 const NEEDS: Record<string, Forward> = {
   'resources/list': 'resources',
@@ -58,27 +60,33 @@ export async function relay(
   const { method, params, id } = message;
   const needed = NEEDS[method] as Forward;
   // A session that is scoped to tools may use nothing else.
-  const scoped = asker.principal.scope !== null;
-  if (scoped || !(await services.relayedFor(asker.principal.keyId)).includes(needed)) return null;
+  const { keyId, scope } = asker.principal;
+  const relayed = () => services.relayedFor(keyId);
+  if (scope !== null || !(await asker.shared.once('relayed', relayed)).includes(needed)) return null;
   const about = { method, params, id, around: asker.span, startedAt: performance.now(), tool: null };
   const span = beginMcpSpan(services.tracer, about);
   const traced = { ...asker, span };
   const field = LISTS[method];
+  const waiting = { ration: asker.ration, signal: asker.request.signal };
   return withinSpan(span, () =>
     field === undefined
       ? one(services, traced, method, params)
-      : list(services, traced, method, field, needed),
+      : asker.shared.list(method, waiting, () => list(services, traced, method, field, needed)),
   );
 }
 
-/** Joins the lists of all upstreams that offer it. An upstream that fails is left out. */
+/**
+ * Joins the lists of all upstreams that offer it. An upstream that fails is left out. What is read counts for the ration
+ * as it comes.
+ */
 async function list(
   services: Relaying,
   asker: Asker,
   method: string,
   field: string,
   needed: Forward,
-): Promise<JsonObject> {
+): Promise<MadeList> {
+  takeListPlace(services, asker);
   const upstreams = await services.hub.of(asker.principal.keyId, asker.principal.personId);
   const lists = await Promise.all(
     upstreams.map(async upstream => {
@@ -86,7 +94,7 @@ async function list(
         const wanted = asking(services, asker);
         await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
-        const items = await recorded(services, asker, upstream, method, () =>
+        const { items } = await recorded(services, asker, upstream, method, () =>
           listAll(upstream, method, field, wanted),
         );
         return items.map(item => named(item, upstream.tool.name));
@@ -96,43 +104,40 @@ async function list(
       }
     }),
   );
-  return { [field]: lists.flat() };
+  return { result: { [field]: lists.flat() }, bytes: asker.ration.bytes };
 }
 
-/** Takes a place, records the access in the audit log, and only then does it. */
+/** Takes a place until the answer is read, records the access in the audit log, and only then does it. */
 async function recorded<T>(
   services: Relaying,
-  { principal, startedAt, span }: Asker,
+  { principal, startedAt, span, ration }: Asker,
   { tool }: Upstream,
   method: string,
   access: () => Promise<T>,
 ): Promise<T> {
   const { none, free } = services.places.take(tool);
-  try {
-    const verdict = await services.checks.submit({
-      principal,
-      surface: 'mcp',
-      call: {
-        serverName: tool.name,
-        toolName: method,
-        relayed: true,
-        ...(none !== undefined && { noPlace: none }),
-      },
-      args: undefined,
-      referenceId: null,
-      startedAt,
-      span,
-    });
-    services.onVerdict(verdict, startedAt, span);
-    if (verdict.decision !== 'allow')
-      throw new RpcError(
-        CODES.internal,
-        `Not forwarded: ${verdict.reason} Ask again when one of them has ended.`,
-      );
-    return await access();
-  } finally {
-    free();
-  }
+  ration.keep(free);
+  const verdict = await services.checks.submit({
+    principal,
+    surface: 'mcp',
+    call: {
+      serverName: tool.name,
+      toolName: method,
+      relayed: true,
+      ...(none !== undefined && { noPlace: none }),
+    },
+    args: undefined,
+    referenceId: null,
+    startedAt,
+    span,
+  });
+  services.onVerdict(verdict, startedAt, span);
+  if (verdict.decision !== 'allow')
+    throw new RpcError(
+      CODES.internal,
+      `Not forwarded: ${verdict.reason} Ask again when one of them has ended.`,
+    );
+  return access();
 }
 
 /** Puts the Connected Tool's name before the name of a prompt or the address of a resource. */
@@ -227,5 +232,6 @@ async function resolve(
 
 function asking(services: Relaying, asker: Asker) {
   const { timeoutMs, maxMs } = services;
-  return { cancel: cancelledBy(asker.request.signal), timeoutMs, maxMs, trace: asker.span?.headers() };
+  const { request, ration, span } = asker;
+  return { cancel: cancelledBy(request.signal), ration, timeoutMs, maxMs, trace: span?.headers() };
 }

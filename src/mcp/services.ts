@@ -5,12 +5,15 @@ import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
+import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Forward } from '../store/keys.ts';
 import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
 import type { McpSessions } from './mcp-sessions.ts';
 import type { Places } from './places.ts';
+import type { SharedWork } from './shared-work.ts';
 
 export interface McpServices {
   version: string;
@@ -19,6 +22,8 @@ export interface McpServices {
   listing: Listing;
   outcomes: OutcomeLog;
   places: Places;
+  /** How much each key may have at once. */
+  rations: Rations;
   /** Null where no traces are sent. */
   tracer: Tracer | null;
   mcpSessions: McpSessions;
@@ -44,6 +49,11 @@ export interface ClientRequest {
   span?: Span | undefined;
   /** Asks the store whether the credential is still valid. A `tools/call` does not need this: its check asks. */
   confirm: () => Promise<void>;
+  /** What the answer has of the key's share. In a batch each message has one of its own. */
+  ration: AnswerRation;
+  shared: SharedWork;
+  /** Gives the client some time to read more of the answer. Without it, it is disconnected. */
+  reading: () => void;
 }
 
 /** An AbortController that is aborted when this signal is, also if it was before. */

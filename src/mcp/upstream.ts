@@ -3,14 +3,15 @@
 // negotiate.ts finds out the upstream's era, and time-limit.ts limits how long an answer may take.
 
 import type { Json, JsonObject } from '../core/json.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { envelope, negotiate } from './negotiate.ts';
 import { metaOf, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
-import { after, inSeconds, TimeLimit } from './time-limit.ts';
+import { after, inSeconds, TimeLimit, UpstreamTimeout } from './time-limit.ts';
 import type { Trace } from './tracing.ts';
 import { UnderWay } from './under-way.ts';
-import { UpstreamError, type Wire } from './wire.ts';
+import { AnswersUnread, UpstreamError, type Wire } from './wire.ts';
 
 const BACKOFF_MS = [0, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 /** A command that ends sooner after its start counts as a failure. */
@@ -43,6 +44,8 @@ export interface RequestOptions {
   timeoutMs: number;
   /** Milliseconds after which the request is given up in any case. The default is `timeoutMs`. */
   maxMs?: number;
+  /** What the answer has of the key's share. Without one it counts until it is here. */
+  ration?: AnswerRation;
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */
   capabilities?: Json;
@@ -64,6 +67,7 @@ type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
 export class Upstream {
   readonly tool: ConnectedTool;
   readonly #open: OpenWire;
+  readonly #newRation: () => AnswerRation;
   readonly #now: () => number;
   readonly #onListChanged: () => void;
   readonly #limits: UpstreamLimits;
@@ -86,9 +90,11 @@ export class Upstream {
   /** Counts how often the upstream's offer may have changed: it said so, or a new connection was opened. */
   changes = 0;
 
+  /** `newRation` makes a ration of the tool's key, for requests that are not made for one client. */
   constructor(
     tool: ConnectedTool,
     open: OpenWire,
+    newRation: () => AnswerRation,
     now: () => number,
     onListChanged: () => void,
     limits: UpstreamLimits,
@@ -97,6 +103,7 @@ export class Upstream {
   ) {
     this.tool = tool;
     this.#open = open;
+    this.#newRation = newRation;
     this.#now = now;
     this.#onListChanged = onListChanged;
     this.#limits = limits;
@@ -220,6 +227,7 @@ export class Upstream {
     const { cancel, timeoutMs, maxMs = timeoutMs, changes = null } = asking;
     if (changes !== null && changes !== this.changes) throw new UpstreamError(CHANGED);
     const limit = new TimeLimit(cancel, timeoutMs, maxMs);
+    const ration = asking.ration ?? this.#newRation();
     const token = metaOf(params)['progressToken'];
     const onNotification = (notification: RpcNotification) => {
       // Only progress of this call is a sign of its life: an upstream that sends other things may have forgotten it.
@@ -231,15 +239,17 @@ export class Upstream {
       return await wire.request(
         method,
         this.#dressed(params, asking),
-        { signal: cancel.signal, onNotification },
+        { signal: cancel.signal, ration, onNotification },
         { ...own, ...asking.trace },
       );
     } catch (error) {
+      if (limit.exceeded !== null && error instanceof AnswersUnread) throw new UpstreamTimeout(error.message);
       if (cancel.signal.aborted) throw whyEnded(cancel.signal);
       if (error instanceof UpstreamError) throw error;
       throw new UpstreamError('the upstream failed', { cause: error });
     } finally {
       limit.stop();
+      if (asking.ration === undefined) ration.free();
     }
   }
 
@@ -298,9 +308,7 @@ export class Upstream {
     let wire: Wire | null = null;
     try {
       wire = await this.#open(this.tool, stop.signal);
-      const { modern, capabilities } = await negotiate(wire, stop.signal, (what, error) =>
-        this.refusal(what, error),
-      );
+      const { modern, capabilities } = await this.#negotiated(wire, stop.signal);
       if (stop.signal.aborted) throw stop.signal.reason;
       this.#modern = modern;
       this.#capabilities = capabilities;
@@ -317,6 +325,16 @@ export class Upstream {
     } finally {
       clearTimeout(timer);
       this.#stopOpening = null;
+    }
+  }
+
+  async #negotiated(wire: Wire, signal: AbortSignal): ReturnType<typeof negotiate> {
+    const ration = this.#newRation();
+    try {
+      const hooks = { signal, ration, onNotification: () => {} };
+      return await negotiate(wire, hooks, (what, error) => this.refusal(what, error));
+    } finally {
+      ration.free();
     }
   }
 

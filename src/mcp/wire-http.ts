@@ -6,6 +6,7 @@ import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Answer } from '../guard/outgoing/client/answer.ts';
 import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
 import { BadAnswer } from '../guard/outgoing/client/head.ts';
+import { SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import { readEvents } from './event-stream.ts';
 import { Listening } from './listening.ts';
 import {
@@ -22,6 +23,7 @@ import {
   MAX_MESSAGE_BYTES,
   MessageTooLarge,
   readUpstream,
+  roomFor,
   UpstreamError,
   type Wire,
 } from './wire.ts';
@@ -81,12 +83,26 @@ export class HttpWire implements Wire {
       if (method === 'initialize') this.#sessionId = answer.header('mcp-session-id');
       if (answer.header('content-type')?.includes('text/event-stream'))
         return await this.#fromStream(answer, id, hooks);
-      const body = answer.body.arrived ?? (await answer.body.bytes(MAX_MESSAGE_BYTES));
+      const body = this.#small(answer, hooks) ?? (await this.#whole(answer, hooks));
       return this.#fromJson(answer, body, id);
     } catch (error) {
       if (hooks.signal.aborted) this.#tellCancelled(id);
       throw error;
     }
+  }
+
+  /** The body, if it has arrived and the answer is small with it, as most are. Nothing is waited for then. */
+  #small({ body }: Answer, { ration, signal }: Hooks): Buffer | null {
+    const arrived = body.arrivedWithin(SMALL_ANSWER_BYTES - ration.bytes);
+    if (arrived !== null) ration.grow(arrived.length, signal);
+    return arrived;
+  }
+
+  /** The body, once it is the key's turn to have it parsed; null if it is too large. */
+  async #whole({ body }: Answer, hooks: Hooks): Promise<Buffer | null> {
+    const bytes = await body.bytes(MAX_MESSAGE_BYTES, more => roomFor(more, hooks));
+    await hooks.ration.turn(bytes?.length ?? 0);
+    return bytes;
   }
 
   /** In the older era a closed connection does not cancel a call, so the upstream needs a notice. */
@@ -181,10 +197,20 @@ export class HttpWire implements Wire {
   }
 
   async #fromStream({ body }: Answer, id: number, hooks: Hooks): Promise<RpcResponse> {
-    for await (const { data } of readEvents(body, MAX_MESSAGE_BYTES)) {
+    let counted = 0;
+    const room = (bytes: number) => {
+      counted += bytes;
+      return roomFor(bytes, hooks);
+    };
+    for await (const { data } of readEvents(body, MAX_MESSAGE_BYTES, room)) {
+      const turn = hooks.ration.turn(data.length);
+      if (turn !== null) await turn;
       const message = readUpstream(data);
+      if (message.kind === 'response' && message.id === id) return message;
+      // What was read so far becomes no part of the answer.
+      hooks.ration.shrink(counted);
+      counted = 0;
       if (message.kind === 'notification') hooks.onNotification(message);
-      else if (message.kind === 'response' && message.id === id) return message;
       else if (message.kind === 'request') await this.#decline(message.id);
     }
     throw new UpstreamError('the upstream closed its stream without an answer');

@@ -3,6 +3,7 @@
 
 import type { Answer } from '../guard/outgoing/client/answer.ts';
 import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
 import { authorized } from './sign-in.ts';
@@ -18,15 +19,19 @@ export class SseWire extends Duplex {
   readonly #stop = new AbortController();
   #endpoint: string | null = null;
 
-  private constructor(target: HttpTarget) {
-    super();
+  private constructor(target: HttpTarget, newRation: () => AnswerRation) {
+    super(newRation);
     this.#target = target;
     this.#http = new HttpClient(new URL(target.url).origin, target.rules);
   }
 
   /** Resolves once the upstream has named its endpoint. */
-  static async open(target: HttpTarget, signal: AbortSignal): Promise<SseWire> {
-    const wire = new SseWire(target);
+  static async open(
+    target: HttpTarget,
+    signal: AbortSignal,
+    newRation: () => AnswerRation,
+  ): Promise<SseWire> {
+    const wire = new SseWire(target, newRation);
     const named = Promise.withResolvers<void>();
     const late = () => {
       named.reject(new UpstreamError('the upstream did not answer in time', { unsent: true }));
@@ -87,7 +92,7 @@ export class SseWire extends Duplex {
         if (event === 'endpoint') {
           this.#endpoint = this.#sameOrigin(data);
           named();
-        } else if (event === 'message') this.take(data);
+        } else if (event === 'message') await this.take(data);
       }
       this.broken('the upstream closed its stream');
     } catch (error) {

@@ -4,6 +4,7 @@
 // ends.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { StdioServer } from '../server-file.ts';
 import { Duplex } from './duplex.ts';
 import { LineTooLong, readLines } from './lines.ts';
@@ -25,8 +26,13 @@ export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
 
   /** `onDropped` is given how many bytes of standard error were dropped. */
-  constructor(server: StdioServer, stderr: 'drop' | 'inherit', onDropped: (bytes: number) => void) {
-    super();
+  constructor(
+    server: StdioServer,
+    stderr: 'drop' | 'inherit',
+    onDropped: (bytes: number) => void,
+    newRation: () => AnswerRation,
+  ) {
+    super(newRation);
     const stdio: ('pipe' | 'inherit')[] = ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe', 'pipe'];
     this.#child = spawn('/bin/sh', ['-c', WATCHED, 'toolgate-stdio', server.command, ...server.args], {
       env: { ...passedOn(), ...server.env },
@@ -64,7 +70,10 @@ export class StdioWire extends Duplex {
   /** Reads no more than it processes, so a command that writes faster has to wait. */
   async #read(stdout: AsyncIterable<Uint8Array>): Promise<void> {
     try {
-      for await (const line of readLines(stdout, MAX_MESSAGE_BYTES)) this.take(line);
+      for await (const line of readLines(stdout, MAX_MESSAGE_BYTES)) {
+        const waiting = this.take(line);
+        if (waiting !== null) await waiting;
+      }
     } catch (error) {
       const tooLong = error instanceof LineTooLong;
       this.broken(tooLong ? 'the command wrote a line that is too long' : 'the command cannot be read');

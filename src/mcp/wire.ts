@@ -3,6 +3,7 @@
 
 import { GuardError } from '../core/errors.ts';
 import { type JsonObject, MAX_VALUES, parseJson } from '../core/json.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { type RpcMessage, type RpcNotification, type RpcResponse, readMessage } from './protocol.ts';
 
 /** The largest message, line or event that an upstream may send. */
@@ -10,6 +11,8 @@ export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface Hooks {
   signal: AbortSignal;
+  /** What the answer has of its key's share. The wire counts what it reads, and whoever asked gives it back. */
+  ration: AnswerRation;
   /** Called for notifications that came with this request's answer, or while it was under way. */
   onNotification: (notification: RpcNotification) => void;
 }
@@ -63,6 +66,22 @@ export class Stopping extends UpstreamError {
 
 /** The upstream sent more than we accept. */
 export class MessageTooLarge extends UpstreamError {}
+
+/** The key has as many answers here as it may that no client has read, so this one could not be taken. */
+export class AnswersUnread extends UpstreamError {
+  constructor() {
+    super('the answers of this key that nobody has read fill its share');
+  }
+}
+
+/** Waits until the key's share has room for more of an answer. Null: nothing is to be waited for. */
+export function roomFor(bytes: number, { ration, signal }: Hooks): Promise<void> | null {
+  return (
+    ration.grow(bytes, signal)?.catch(() => {
+      throw new AnswersUnread();
+    }) ?? null
+  );
+}
 
 /** Reads one message of an upstream. Throws an UpstreamError that says what is wrong with it. */
 export function readUpstream(text: string): RpcMessage {

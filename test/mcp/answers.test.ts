@@ -10,6 +10,7 @@ import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey, endKey } from '../../src/guard/keys.ts';
+import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
 import { post } from '../../src/mcp/endpoint.ts';
@@ -24,7 +25,7 @@ import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
-import { HUB_SETTINGS } from './channel.ts';
+import { clientRequest, HUB_SETTINGS, newRation } from './channel.ts';
 
 const MINUTE = 60_000;
 
@@ -82,6 +83,7 @@ beforeAll(async () => {
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
     places: new Places({ perKey: 1, perConnectedTool: 1 }),
+    rations: new Rations(),
     timeoutMs: MINUTE,
     maxMs: MINUTE,
     onVerdict: ({ decision }) => verdicts.push(decision),
@@ -131,7 +133,7 @@ async function newPrincipal(): Promise<Principal> {
 function asked(who = principal, mcpSession = mcpSessionId): ClientRequest {
   const headers = { 'Mcp-Session-Id': mcpSession, Accept: 'application/json, text/event-stream' };
   const request = new Request('http://localhost/mcp', { headers });
-  return { request, principal: who, startedAt: performance.now(), confirm: async () => {} };
+  return clientRequest(request, who, services.rations);
 }
 
 const call = (params: object = { name: 'up__echo' }, by = asked(), within = services) =>
@@ -235,6 +237,7 @@ test('an error that came before the cancellation is the answer, and the only out
     params: { name: 'up__echo' },
     startedAt: 0,
     cancel,
+    ration: newRation(),
     modern: false,
     elicitsUrl: false,
     logLevel: 'info',

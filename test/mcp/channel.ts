@@ -1,7 +1,11 @@
 // An upstream in memory, for tests of what stands before it: a channel that carries messages both ways, answers the
 // first words by itself, and does with the rest what the test says.
 
+import type { Principal } from '../../src/guard/credentials.ts';
+import { Rations } from '../../src/guard/rations/rations.ts';
 import { Duplex } from '../../src/mcp/duplex.ts';
+import type { ClientRequest } from '../../src/mcp/services.ts';
+import { SharedWork } from '../../src/mcp/shared-work.ts';
 import { Upstream, type UpstreamLimits } from '../../src/mcp/upstream.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever was sent
@@ -9,17 +13,32 @@ type Any = any;
 
 export const PLENTY: UpstreamLimits = { connectMs: 60_000, startMs: 60_000, patienceMs: 60_000 };
 
+/** Of nobody else. */
+export const newRation = () => new Rations().answer('key');
+
 /** Of a hub that is made by itself, without commands. */
 const unused = () => Promise.reject(new Error('no server here wants a sign-in'));
 
 export const HUB_SETTINGS = {
   rules: { allowPrivate: true },
+  rations: new Rations(),
   stdioServers: {},
   stdioStderr: 'drop' as const,
   onStderrDropped: () => {},
   upstreamStart: 60_000,
   serverSignIns: { authorization: unused, refused: unused },
 };
+
+/** A request of a client, and what goes with it. */
+export function clientRequest(
+  request: Request,
+  principal: Principal,
+  rations = new Rations(),
+): ClientRequest {
+  const ration = rations.answer(principal.keyId);
+  const once = { ration, shared: new SharedWork(), reading: () => {} };
+  return { request, principal, startedAt: performance.now(), confirm: async () => {}, ...once };
+}
 
 export class Channel extends Duplex {
   readonly sent: Any[] = [];
@@ -31,8 +50,8 @@ export class Channel extends Duplex {
   /** The answer to a request; none where it gives nothing. */
   readonly #answers: Record<string, (message: Any) => Any>;
 
-  constructor(answers: Record<string, (message: Any) => Any> = {}) {
-    super();
+  constructor(answers: Record<string, (message: Any) => Any> = {}, ration = newRation) {
+    super(ration);
     const first = () => ({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } });
     this.#answers = { initialize: first, ...answers };
   }
@@ -107,6 +126,7 @@ export function upstreamOn(
       opened.push(channel);
       return channel;
     },
+    newRation,
     now,
     () => changed++,
     limits,

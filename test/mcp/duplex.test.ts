@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { MAX_VALUES } from '../../src/core/json.ts';
 import { refusal } from '../support/refusal.ts';
-import { Channel } from './channel.ts';
+import { Channel, newRation } from './channel.ts';
 
 const MAX_UNTAKEN = 16 * 1024 * 1024;
 const asked = (channel: Channel, method = 'tools/call', params = {}) => {
@@ -12,11 +12,12 @@ const asked = (channel: Channel, method = 'tools/call', params = {}) => {
   const told: string[] = [];
   const hooks = {
     signal: cancel.signal,
+    ration: newRation(),
     onNotification: ({ method }: { method: string }) => told.push(method),
   };
   const answer = channel.request(method, params, hooks);
   answer.catch(() => {});
-  return { answer, cancel, told };
+  return { answer, cancel, told, hooks };
 };
 const settled = () => new Promise(resolve => setImmediate(resolve));
 
@@ -75,7 +76,7 @@ describe('what is cancelled', () => {
     channel.say({ id: 1, result: {} });
     await answer;
     cancel.abort();
-    const early = channel.request('tools/call', {}, { signal: cancel.signal, onNotification: () => {} });
+    const early = channel.request('tools/call', {}, { ...asked(new Channel()).hooks, signal: cancel.signal });
     expect(await refusal(early)).toMatchObject({ message: 'the call was cancelled' });
     expect(channel.sent).toHaveLength(1);
   });

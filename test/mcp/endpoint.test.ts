@@ -11,7 +11,7 @@ import type { McpServices } from '../../src/mcp/services.ts';
 import { depsAt } from '../guard/deps.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { refusal } from '../support/refusal.ts';
-import { HUB_SETTINGS } from './channel.ts';
+import { clientRequest, HUB_SETTINGS } from './channel.ts';
 
 const MOST_STREAMS = 100;
 
@@ -49,7 +49,7 @@ test('a stream that ended leaves neither its place nor its listener behind', asy
     const id = await mcpSessions.open(principal, '2025-11-25');
     const headers = { 'Mcp-Session-Id': id, Accept: 'text/event-stream' };
     const request = new Request('http://localhost/mcp', { headers });
-    return listen(services, { request, principal, startedAt: 0, confirm: async () => {} });
+    return listen(services, clientRequest(request, principal));
   };
   for (let round = 0; round < 2; round++) {
     const streams: (Response | null)[] = [];

@@ -87,6 +87,8 @@ test('an event of just the size that is allowed is taken, in one chunk or many',
 
 describe('a stream to a client', () => {
   const MOST = 1024 * 1024;
+  const MOST_HINTS = 64 * 1024;
+  const PIECE = 64 * 1024;
   afterEach(() => {
     jest.useRealTimers();
   });
@@ -105,19 +107,18 @@ describe('a stream to a client', () => {
     const { writer, next, ends } = opened();
     writer.open();
     writer.place('7', 2000);
-    writer.send({ a: 1 });
     writer.hint({ b: 2 });
     writer.tell('call', { c: 3 }, '8');
+    writer.end({ a: 1 });
     expect([await next(), await next(), await next(), await next(), await next()]).toEqual([
       ': open\n\n',
       'retry: 2000\nid: 7\n\n',
-      'event: message\ndata: {"a":1}\n\n',
       'event: message\ndata: {"b":2}\n\n',
       'id: 8\nevent: call\ndata: {"c":3}\n\n',
+      'event: message\ndata: {"a":1}\n\n',
     ]);
     writer.close();
-    writer.close();
-    writer.send({ too: 'late' });
+    writer.end({ too: 'late' });
     expect(await next()).toBeNull();
     expect(ends.count).toBe(1);
   });
@@ -125,31 +126,53 @@ describe('a stream to a client', () => {
   test('that the client leaves is over', async () => {
     const { writer, ends, reader } = opened();
     await reader.cancel();
-    writer.send({});
+    writer.end({});
     writer.close();
     expect(ends.count).toBe(1);
   });
 
-  test('of a client that does not read: hints are lost, answers are kept, named events end it', async () => {
+  test('of a client that does not read: hints are lost, and named events end it', async () => {
     const { writer, next, ends } = opened();
     const frame = 'event: message\ndata: ""\n\n'.length;
-    writer.send('x'.repeat(MOST - frame - 1));
-    // One byte is left.
-    writer.hint({ last: true });
-    writer.hint({ lost: true });
-    writer.send({ answer: true });
-    writer.tell('call', {}, '9');
+    writer.hint('x'.repeat(MOST_HINTS - frame + 1));
+    writer.hint('x'.repeat(MOST_HINTS - 2 * frame));
+    writer.hint('');
+    writer.hint('lost');
+    writer.tell('call', 'x'.repeat(MOST - MOST_HINTS), '9');
+    expect(ends.count).toBe(0);
+    writer.tell('call', {}, '10');
     expect(ends.count).toBe(1);
-    expect((await next())?.length).toBe(MOST - 1);
-    expect(await next()).toContain('last');
-    expect(await next()).toContain('answer');
+    expect((await next())?.length).toBe(MOST_HINTS - frame);
+    expect(await next()).toBe('event: message\ndata: ""\n\n');
+    expect(await next()).toContain('id: 9');
     expect(await next()).toBeNull();
-    const full = opened();
-    full.writer.send('x'.repeat(MOST - frame));
-    full.writer.hint({ lost: true });
-    full.writer.close();
-    await full.next();
-    expect(await full.next()).toBeNull();
+  });
+
+  test('hands its last message out as fast as it is read, and is over when it is', async () => {
+    const { writer, next, ends } = opened();
+    const answer = 'x'.repeat(3 * PIECE);
+    let pieces = 0;
+    writer.hint({ before: true });
+    writer.end(answer, () => pieces++);
+    expect(await next()).toContain('before');
+    let read = '';
+    for (let piece = await next(); piece !== null; piece = await next()) {
+      read += piece;
+      expect(piece.length).toBeLessThanOrEqual(PIECE);
+      // One piece is handed out before it is asked for.
+      expect(pieces * PIECE).toBeLessThanOrEqual(read.length + 2 * PIECE);
+    }
+    expect(read).toBe(`event: message\ndata: "${answer}"\n\n`);
+    expect([pieces, ends.count]).toEqual([4, 1]);
+  });
+
+  test('whose client leaves within the last message is over', async () => {
+    const { writer, next, ends, reader } = opened();
+    writer.end('x'.repeat(5 * PIECE));
+    await next();
+    expect(ends.count).toBe(0);
+    await reader.cancel();
+    expect(ends.count).toBe(1);
   });
 
   test('is kept alive every five seconds, unless the client does not read, and not after its end', async () => {
@@ -161,7 +184,7 @@ describe('a stream to a client', () => {
     jest.advanceTimersByTime(1);
     expect(looks).toBe(1);
     expect(await next()).toBe(': keep-alive\n\n');
-    writer.send('x'.repeat(MOST));
+    writer.tell('call', 'x'.repeat(MOST), '1');
     jest.advanceTimersByTime(5000);
     expect(looks).toBe(2);
     writer.close();

@@ -5,6 +5,7 @@
 import { UpstreamError, type Wire } from '../../src/mcp/wire.ts';
 import { HttpWire } from '../../src/mcp/wire-http.ts';
 import { SseWire } from '../../src/mcp/wire-sse.ts';
+import { newRation } from './channel.ts';
 
 const TIMES = 1500;
 const seen = { now: 0, most: 0, last: Promise.withResolvers<void>() };
@@ -31,7 +32,7 @@ const server = Bun.serve({
 const target = { url: server.url.href, headers: {}, rules: { allowPrivate: true } };
 
 async function open(transport: string | undefined): Promise<Wire> {
-  if (transport === 'sse') return SseWire.open(target, new AbortController().signal);
+  if (transport === 'sse') return SseWire.open(target, new AbortController().signal, newRation);
   const wire = new HttpWire(target);
   wire.protocolVersion = '2025-11-25';
   return wire;
@@ -41,7 +42,7 @@ const wire = await open(process.argv[2]);
 let refused = 0;
 for (let n = 0; n < TIMES; n++) {
   const cancel = new AbortController();
-  const hooks = { signal: cancel.signal, onNotification: () => {} };
+  const hooks = { signal: cancel.signal, ration: newRation(), onNotification: () => {} };
   const answered = wire.request('tools/call', { name: 'echo' }, hooks).catch(error => {
     if (error instanceof UpstreamError && error.message.includes('does not take')) refused++;
   });

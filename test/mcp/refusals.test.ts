@@ -20,8 +20,8 @@ import { engines, startService, type TestService } from '../support/service.ts';
 
 const AS_A_WHOLE: Patch = {
   file: 'src/mcp/batch.ts',
-  find: 'const { code, message: why } = error;',
-  replace: "const { code, message: why } = error; if (code !== 'conflict') throw error;",
+  find: 'const [first] = answers;',
+  replace: 'const first = answers.find(each => each.refusal); if (first?.refusal) throw first.refusal;',
 };
 
 const upstream = new RecordingUpstream({

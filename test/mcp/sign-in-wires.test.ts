@@ -8,6 +8,7 @@ import { SseWire } from '../../src/mcp/wire-sse.ts';
 import { until } from '../support/faults.ts';
 import { raw } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
+import { newRation } from './channel.ts';
 
 const saidBy = async (work: Promise<unknown>): Promise<string> => ((await refusal(work)) as Error).message;
 
@@ -64,7 +65,11 @@ const target = (headers: Record<string, string> = {}, using = signIn) => ({
   rules: { allowPrivate: true },
   signIn: using,
 });
-const hooks = (signal = new AbortController().signal) => ({ signal, onNotification: () => {} });
+const hooks = (signal = new AbortController().signal) => ({
+  signal,
+  ration: newRation(),
+  onNotification: () => {},
+});
 
 test('every request over HTTP carries the header, whatever else is set', async () => {
   const wire = new HttpWire(target({ Authorization: 'Bearer of the configuration' }));
@@ -135,7 +140,7 @@ test('a call that is cancelled does not wait for the renewal of a sign-in', asyn
 
 test('over SSE the stream and every message carry it, and a missing sign-in ends the wire after the calls under way', async () => {
   takes = header => (header === 'Bearer 1' ? refuses(401) : null);
-  const wire = await SseWire.open(target(), new AbortController().signal);
+  const wire = await SseWire.open(target(), new AbortController().signal, newRation);
   await wire.notify('notifications/initialized', {});
   await until('it was posted', () => came.length === 3);
   expect(came).toEqual(['GET Bearer 1', 'GET Bearer 2', 'POST Bearer 2']);
@@ -155,6 +160,6 @@ test('over SSE the stream and every message carry it, and a missing sign-in ends
       throw signInFirst();
     },
   };
-  const opening = SseWire.open(target({}, unsigned), new AbortController().signal);
+  const opening = SseWire.open(target({}, unsigned), new AbortController().signal, newRation);
   expect(await refusal(opening)).toBeInstanceOf(SignInFirst);
 });

@@ -14,6 +14,7 @@ import type { Deps } from '../../src/guard/deps.ts';
 import { editTool } from '../../src/guard/edit-tool.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
+import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns, SignInNeeded } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
@@ -31,7 +32,7 @@ import { NOW, openStore, sessionRecord, type TestStore } from '../store/stores.t
 import { ECHO, envelope, META, RecordingUpstream } from '../support/mcp.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { refusal } from '../support/refusal.ts';
-import { HUB_SETTINGS } from './channel.ts';
+import { clientRequest, HUB_SETTINGS } from './channel.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
 type Any = any;
@@ -102,6 +103,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
     listing: new Listing(deps, hub, strict, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
     places: new Places({ perKey: 10, perConnectedTool: 10 }),
+    rations: new Rations(),
     timeoutMs: MINUTE,
     maxMs: MINUTE,
     onVerdict: () => {},
@@ -150,7 +152,7 @@ const owner = (): Principal => ({ kind: 'key', keyId, sessionId: null, scope: nu
 
 async function sent(principal: Principal, body: Any, headers: Record<string, string>): Promise<Any> {
   const request = new Request('http://toolgate/mcp', { headers });
-  const asked = { request, principal, startedAt: performance.now(), confirm: async () => {} };
+  const asked = clientRequest(request, principal);
   const response = await post(services, asked, { jsonrpc: '2.0', id: 1, ...body });
   return { ...((await response.json()) as Any), session: response.headers.get('mcp-session-id') };
 }

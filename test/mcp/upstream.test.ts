@@ -474,7 +474,8 @@ describe('a list in pages', () => {
           },
         }),
     );
-    return { list: listAll(upstream, 'tools/list', 'tools', asking()), opened };
+    const listed = listAll(upstream, 'tools/list', 'tools', asking());
+    return { list: listed.then(({ items }) => items), opened };
   };
   const some = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `n${n}` }));
 

@@ -9,6 +9,7 @@ import { HttpWire } from '../../src/mcp/wire-http.ts';
 import { until } from '../support/faults.ts';
 import { raw, streamed } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
+import { newRation } from './channel.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever was sent
 type Any = any;
@@ -49,6 +50,7 @@ const target = (url = server.url.href) => ({
 });
 const hooks = (signal = new AbortController().signal, onNotification: (each: Any) => void = () => {}) => ({
   signal,
+  ration: newRation(),
   onNotification,
 });
 const ask = (wire: HttpWire, given = hooks()) => wire.request('tools/list', {}, given);

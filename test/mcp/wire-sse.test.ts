@@ -6,6 +6,7 @@ import { SseWire } from '../../src/mcp/wire-sse.ts';
 import { until } from '../support/faults.ts';
 import { raw } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
+import { newRation } from './channel.ts';
 
 type Write = (text: string) => void;
 
@@ -49,7 +50,7 @@ beforeEach(() => {
 });
 
 const opened = (signal = new AbortController().signal, url = server.url.href) =>
-  SseWire.open({ url, headers: {}, rules: { allowPrivate: true } }, signal);
+  SseWire.open({ url, headers: {}, rules: { allowPrivate: true } }, signal, newRation);
 /** One whose upstream says on its stream what the test says. */
 async function speaking(): Promise<{ wire: SseWire; say: Write }> {
   let say: Write = () => {};
@@ -61,7 +62,15 @@ async function speaking(): Promise<{ wire: SseWire; say: Write }> {
   return { wire: await opened(), say };
 }
 const ask = (wire: SseWire) =>
-  wire.request('tools/call', {}, { signal: new AbortController().signal, onNotification: () => {} });
+  wire.request(
+    'tools/call',
+    {},
+    {
+      signal: new AbortController().signal,
+      ration: newRation(),
+      onNotification: () => {},
+    },
+  );
 
 test('one that is closed holds no stream', async () => {
   const wire = await opened();

@@ -15,10 +15,15 @@ import { newDataDir, until } from '../support/faults.ts';
 import { RecordingUpstream, stdioScript, streamed } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
 import { SseUpstream } from '../support/sse-upstream.ts';
+import { newRation } from './channel.ts';
 
 const rules = { allowPrivate: true };
 const target = (url: string) => ({ url, headers: {}, rules });
-const hooks = () => ({ signal: new AbortController().signal, onNotification: () => {} });
+const hooks = () => ({
+  signal: new AbortController().signal,
+  ration: newRation(),
+  onNotification: () => {},
+});
 const PLENTY: UpstreamLimits = { connectMs: 60_000, startMs: 60_000, patienceMs: 60_000 };
 
 const closing: (() => unknown)[] = [];
@@ -50,6 +55,7 @@ function upstreamOn(
   const upstream = new Upstream(
     { ...row, transport },
     (_tool, signal) => open(signal),
+    newRation,
     now,
     () => {},
     limits,
@@ -67,7 +73,7 @@ describe('the older HTTP transport', () => {
     const calls: number[] = [];
     const server = ended(new SseUpstream({ onCall: ({ id }) => calls.push(id) }));
     const opening = new AbortController();
-    const wire = await SseWire.open(target(server.url), opening.signal);
+    const wire = await SseWire.open(target(server.url), opening.signal, newRation);
     const answered = wire.request('tools/call', { name: 'echo' }, hooks());
     await until('the call arrived', () => calls.length === 1);
     opening.abort();
@@ -84,7 +90,9 @@ describe('the older HTTP transport', () => {
     });
     closing.push(() => silent.stop(true));
     const limits = { ...PLENTY, connectMs: 50 };
-    const upstream = upstreamOn('sse', signal => SseWire.open(target(silent.url.href), signal), { limits });
+    const upstream = upstreamOn('sse', signal => SseWire.open(target(silent.url.href), signal, newRation), {
+      limits,
+    });
     await expect(call(upstream)).rejects.toThrow('the upstream did not answer within 0.05 s');
   });
 
@@ -92,7 +100,7 @@ describe('the older HTTP transport', () => {
     const elsewhere = ended(new RecordingUpstream());
     for (const endpoint of [elsewhere.url, elsewhere.url.replace('http:', ''), 'https://127.0.0.1/x']) {
       const server = ended(new SseUpstream({ endpoint }));
-      const upstream = upstreamOn('sse', signal => SseWire.open(target(server.url), signal));
+      const upstream = upstreamOn('sse', signal => SseWire.open(target(server.url), signal, newRation));
       await expect(call(upstream)).rejects.toThrow('the upstream named a foreign endpoint');
       expect([server.heard, elsewhere.heard]).toEqual([[], []]);
     }
@@ -108,7 +116,7 @@ describe('the older HTTP transport', () => {
         },
       }),
     );
-    const upstream = upstreamOn('sse', signal => SseWire.open(target(server.url), signal));
+    const upstream = upstreamOn('sse', signal => SseWire.open(target(server.url), signal, newRation));
     expect((await call(upstream)).result).toMatchObject({ content: [{ text: 'after all that' }] });
     await until('some were answered', () => server.mostHeld > 0);
     expect((await call(upstream)).error).toBeNull();
@@ -169,7 +177,9 @@ describe('an answer without end is given up at 16 MiB', () => {
   test('as the stream of the older transport', async () => {
     const [head, start] = LIES['an event without end']!;
     const server = await lying(head, start);
-    await expect(SseWire.open(target(server.url), new AbortController().signal)).rejects.toThrow(/too large/);
+    await expect(SseWire.open(target(server.url), new AbortController().signal, newRation)).rejects.toThrow(
+      /too large/,
+    );
     expect(server.sent()).toBeLessThan(4 * MAX_MESSAGE_BYTES);
   });
 });
@@ -267,7 +277,12 @@ test('a stream that ended is opened again, and what is said on it is heard', asy
 describe('a command', () => {
   const folder = newDataDir();
   const started = (behaviour: string, file: string) =>
-    new StdioWire({ env: {}, args: [], ...stdioScript(behaviour, join(folder, file)) }, 'drop', () => {});
+    new StdioWire(
+      { env: {}, args: [], ...stdioScript(behaviour, join(folder, file)) },
+      'drop',
+      () => {},
+      newRation,
+    );
 
   test('that takes long to start: whoever calls is told, and it is not killed', async () => {
     const limits = { ...PLENTY, patienceMs: 50 };
@@ -298,9 +313,10 @@ describe('a command', () => {
   test('what it writes to standard error is counted, and goes nowhere', async () => {
     let dropped = 0;
     const shell = { command: 'sh', args: ['-c', 'printf 12345 >&2; printf 67 >&2; cat'], env: {} };
-    const wire = new StdioWire(shell, 'drop', bytes => {
+    const count = (bytes: number) => {
       dropped += bytes;
-    });
+    };
+    const wire = new StdioWire(shell, 'drop', count, newRation);
     await until('all of it was counted', () => dropped === 7);
     wire.close();
   });
@@ -327,7 +343,7 @@ describe('a command', () => {
     test(`that ${name}`, async () => {
       const upstream = upstreamOn(
         'stdio',
-        async () => new StdioWire({ command, args, env: {} }, 'drop', () => {}),
+        async () => new StdioWire({ command, args, env: {} }, 'drop', () => {}, newRation),
       );
       await expect(upstream.connect()).rejects.toThrow(says);
     });

@@ -1,24 +1,51 @@
 // A large answer, handed out in pieces as fast as its client reads them. As a text it would be copied into the memory of
 // the server and stay there until it is read; the bytes of this one count for their caller until then.
 
-import type { Part } from './shares.ts';
-
 const PIECE_BYTES = 64 * 1024;
 
-/** `part` has the bytes already, and is given back once they are read or the client has gone. */
-export function pacedBody(bytes: Uint8Array, part: Part): ReadableStream<Uint8Array> {
+/** A part of the body. `free` is called once it is read. */
+export interface Paced {
+  bytes: Uint8Array;
+  free: () => void;
+}
+
+export interface PacedBody {
+  /** The next part; null at the end. */
+  next: () => Paced | null | Promise<Paced | null>;
+  /** Called whenever the client has read a piece: it may take its time for the next one. */
+  reading: () => void;
+  /** Called if the client goes before it has read everything. */
+  gone: () => void;
+}
+
+export function pacedBody({ next, reading, gone }: PacedBody): ReadableStream<Uint8Array> {
+  let part: Paced | null = null;
   let at = 0;
   return new ReadableStream<Uint8Array>(
     {
-      pull: controller => {
-        controller.enqueue(bytes.subarray(at, at + PIECE_BYTES));
+      pull: async controller => {
+        reading();
+        part ??= await next();
+        if (part === null) return controller.close();
+        controller.enqueue(part.bytes.subarray(at, at + PIECE_BYTES));
         at += PIECE_BYTES;
-        if (at < bytes.length) return;
-        controller.close();
+        if (at < part.bytes.length) return;
         part.free();
+        part = null;
+        at = 0;
       },
-      cancel: () => part.free(),
+      cancel: gone,
     },
     new ByteLengthQueuingStrategy({ highWaterMark: 1 }),
   );
+}
+
+/** One answer as a whole. `free` is called once it is read, or its client has gone. */
+export function pacedAnswer(
+  bytes: Uint8Array,
+  free: () => void,
+  reading: () => void,
+): ReadableStream<Uint8Array> {
+  const parts = [{ bytes, free }];
+  return pacedBody({ next: () => parts.pop() ?? null, reading, gone: free });
 }

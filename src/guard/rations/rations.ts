@@ -2,6 +2,7 @@
 // of work. A caller is a key with all its sessions, a person who signed in, or an address from which somebody asks without
 // a credential. docs/operating.md has the table of these bounds.
 
+import { AnswerRation } from './answer-ration.ts';
 import { type Part, Shares } from './shares.ts';
 import { Turns } from './turns.ts';
 
@@ -27,6 +28,9 @@ export interface Caller {
   anonymous: boolean;
 }
 
+/** The name of a key with all its sessions. */
+export const keyName = (keyId: string): string => `key ${keyId}`;
+
 export class Rations {
   readonly turns = new Turns();
   readonly answers = new Shares(ANSWER_BYTES, 'The answers that you have not read');
@@ -41,6 +45,11 @@ export class Rations {
     return new RequestRation(callerOf, this.turns, caller =>
       (caller.anonymous ? this.#anonymous : this.#requests).part(caller.name),
     );
+  }
+
+  /** What one answer has of its key's share, from the first byte that is read for it until its client has read it. */
+  answer(keyId: string): AnswerRation {
+    return new AnswerRation(keyName(keyId), this.answers, this.turns);
   }
 
   /** The bytes of requests and of answers that all callers hold together. */

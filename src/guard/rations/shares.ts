@@ -80,14 +80,20 @@ export class Part {
     this.#add(account, bytes);
   }
 
-  /** Gives everything back. It may be called more than once. */
-  free(): void {
+  /** Gives some bytes back. */
+  shrink(bytes: number): void {
     const account = this.#accounts.get(this.#caller);
     if (account === undefined || !account.holders.has(this.#own)) return;
-    account.bytes -= this.#own.bytes;
-    this.#own.bytes = 0;
+    const given = Math.min(bytes, this.#own.bytes);
+    account.bytes -= given;
+    this.#own.bytes -= given;
     this.#leave(account);
     for (const wake of account.waiting) wake();
+  }
+
+  /** Gives everything back. It may be called more than once. */
+  free(): void {
+    this.shrink(this.#own.bytes);
   }
 
   #noRoom(): GuardError {

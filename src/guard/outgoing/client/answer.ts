@@ -3,10 +3,13 @@
 
 import type { Head } from './head.ts';
 
-/** How much may wait here until it is read. */
-const HIGH_WATER_BYTES = 1024 * 1024;
+/** How much may wait here until it is read, and one read of the socket more. */
+const HIGH_WATER_BYTES = 64 * 1024;
 /** What a part takes beside its bytes, about: a server may send byte by byte. */
 const PART_BYTES = 200;
+
+/** Whether so many bytes have room: null, or a promise to wait for. */
+export type Room = (bytes: number) => Promise<void> | null;
 
 /** The connection that the body comes from. */
 interface Source {
@@ -77,16 +80,18 @@ export class AnswerBody {
     this.#wake?.();
   }
 
-  /**
-   * The whole body, if it arrived at once, as most do; else null. One read of the socket is never larger than a few
-   * hundred kilobytes.
-   */
-  get arrived(): Buffer | null {
-    return this.#state === 'ended' && this.#parts.length === 1 ? this.#take() : null;
+  /** The whole body, if it arrived at once and has at most so many bytes, as most do; else null. */
+  arrivedWithin(bytes: number): Buffer | null {
+    const [only] = this.#parts;
+    if (this.#state !== 'ended' || this.#parts.length !== 1 || (only as Buffer).length > bytes) return null;
+    return this.#take();
   }
 
-  /** The whole body; null if it is larger, and then the rest is not read. */
-  async bytes(maxBytes: number): Promise<Buffer | null> {
+  /**
+   * The whole body; null if it is larger, and then the rest is not read. `room` is waited for before each part is kept, and
+   * the server waits meanwhile.
+   */
+  async bytes(maxBytes: number, room: Room = () => null): Promise<Buffer | null> {
     const parts: Buffer[] = [];
     let size = 0;
     for (let part = this.#take() ?? (await this.#next()); part !== null; part = await this.#next()) {
@@ -95,6 +100,8 @@ export class AnswerBody {
         this.cancel();
         return null;
       }
+      const waiting = room(part.length);
+      if (waiting !== null) await waiting;
       parts.push(part);
     }
     return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
@@ -123,6 +130,8 @@ export class AnswerBody {
       if (part !== null) return part;
       if (this.#state === 'failed') throw this.#error;
       if (this.#state === 'ended') return null;
+      // Only now: whoever waits for room has not asked for more.
+      this.#resume();
       await new Promise<void>(resolve => {
         this.#wake = resolve;
       });
@@ -136,7 +145,6 @@ export class AnswerBody {
     const taken = this.#parts.length === 1 ? (only as Buffer) : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#size = 0;
-    this.#resume();
     return taken;
   }
 

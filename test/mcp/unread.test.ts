@@ -1,0 +1,98 @@
+// Answers that their clients do not read: a key has as many in memory as its share has room for, whatever it calls, and
+// others notice nothing of it. A client that does not read at all is disconnected, and the answers behind it come.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { createConnection, type Socket } from 'node:net';
+import { until } from '../support/faults.ts';
+import { connect, LegacyClient, RecordingUpstream, text } from '../support/mcp.ts';
+import { mutant } from '../support/mutant.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const MIB = 1024 * 1024;
+const LARGE = 8 * MIB;
+const CALLS = 60;
+const ALLOW = [{ tool: '*', action: 'allow' as const }];
+
+/** The same program, but it does not wait for half a minute until a client reads. */
+const impatient = mutant({
+  file: 'src/http/mcp.ts',
+  find: 'const READ_SECONDS = 30;',
+  replace: 'const READ_SECONDS = 2;',
+});
+const large = new RecordingUpstream({
+  onCall: () => ({ content: [{ type: 'text', text: 'x'.repeat(LARGE) }] }),
+});
+const small = new RecordingUpstream();
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ root: impatient.root });
+});
+afterAll(async () => {
+  await service.close();
+  await large.stop();
+  await small.stop();
+  impatient.remove();
+});
+
+/** The most memory that the service has had so far. */
+function mostMemory(): number {
+  const status = readFileSync(`/proc/${service.process.pid}/status`, 'utf8');
+  return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+}
+
+async function client(upstream: RecordingUpstream): Promise<LegacyClient> {
+  const { key, keyId } = await service.newKey(ALLOW);
+  await connect(service, keyId, 'up', upstream.url);
+  const opened = await LegacyClient.open(service, key);
+  await opened.tools();
+  return opened;
+}
+
+/** A call whose answer is read when the test says so. */
+function unread({ token, sessionId }: LegacyClient): { socket: Socket; closed: () => boolean } {
+  const { hostname, port, host } = new URL(service.url);
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'up__echo' } });
+  const socket = createConnection(Number(port), hostname);
+  socket.pause();
+  let isClosed = false;
+  socket.on('close', () => {
+    isClosed = true;
+  });
+  socket.on('error', () => {});
+  const head = [
+    'POST /mcp HTTP/1.1',
+    `Host: ${host}`,
+    `Authorization: Bearer ${token}`,
+    `Mcp-Session-Id: ${sessionId}`,
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    `Content-Length: ${body.length}`,
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  return { socket, closed: () => isClosed };
+}
+
+test('of many large answers that nobody reads, one share of them is here, and others are served', async () => {
+  const [greedy, other] = [await client(large), await client(small)];
+  await other.call('up__echo', { n: 0 });
+  const before = mostMemory();
+  const sockets = Array.from({ length: CALLS }, () => unread(greedy));
+  await until('all calls are made', () => large.calls.length === CALLS);
+  for (let n = 1; n <= 20; n++) expect(text(await other.call('up__echo', { n }))).toBe(`{"n":${n}}`);
+  // It was 60 MiB, and 2 GiB before answers counted.
+  expect(mostMemory() - before).toBeLessThan(250 * MIB);
+  for (const { socket } of sockets) socket.destroy();
+  expect(text(await greedy.call('up__echo')).length).toBe(LARGE);
+});
+
+test('a client that does not read is disconnected, and the answers behind it come', async () => {
+  const greedy = await client(large);
+  const before = large.calls.length;
+  const sockets = [unread(greedy), unread(greedy)];
+  await until('both calls are made', () => large.calls.length === before + 2);
+  // The share has no room for it until one of them is gone.
+  expect(text(await greedy.call('up__echo')).length).toBe(LARGE);
+  for (const { socket } of sockets) socket.resume();
+  await until('both are disconnected', () => sockets.every(each => each.closed()));
+});
