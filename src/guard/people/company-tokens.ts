@@ -26,7 +26,7 @@ import {
 } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
-import { keyLock } from '../locks.ts';
+import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { changeOperators } from './admins.ts';
 import { type ClaimRules, givenGroups, type Person, readPerson, saysVerified } from './claims.ts';
@@ -99,15 +99,17 @@ export class CompanyTokens implements ForeignTokens {
     const { db, now: clock } = this.#deps;
     const claims = await this.#issuer.verify(token, clock());
     const { operator, groups } = await this.#bearerOf(claims);
-    const [person] = await personFacts(db, [operator.id]);
-    if (person === undefined) throw removed();
-    const { id: keyId } = await theKeyOf(db, { ...person, groups: groups ?? person.groups }, clock());
+    const { id: keyId } = await theKeyOf(db, await factsOf(db, operator.id, groups), clock());
     const signedHash = hashToken(token.slice(0, token.lastIndexOf('.')));
-    return db.transaction({ shared: [keyLock(keyId)] }, async tx => {
+    return db.transaction({ shared: [PEOPLE_LOCK, keyLock(keyId)] }, async tx => {
       const now = clock();
       const key = await findKey(tx, keyId);
       if (key === null || !keyLives(key, now)) throw unauthenticated();
+      // The person may have been removed or reset, or the key closed to them, since the token was verified.
       const personId = operator.id;
+      const known = await findIdentity(tx, { issuer: claims.iss, subject: claims.sub });
+      if (known?.operatorId !== personId) throw unauthenticated();
+      if (!isOpenTo(key.openTo, await factsOf(tx, personId, groups))) throw unauthenticated();
       if (await hasActiveTokens(tx, personId, now, MAX_TOKENS_PER_PERSON)) throw tooMany();
       const until = claims.exp * 1000;
       const session: SessionRecord = {
@@ -188,6 +190,13 @@ const newFacts = ({ email, emailVerified }: Person) => ({
   email,
   ...(!emailVerified && { unverified: true as const }),
 });
+
+/** What decides to whom keys are open. A token's own groups stand in place of those that the person has here. */
+async function factsOf(db: Queries, personId: string, groups: string[] | null): Promise<OpenPerson> {
+  const [person] = await personFacts(db, [personId]);
+  if (person === undefined) throw removed();
+  return { ...person, groups: groups ?? person.groups };
+}
 
 /** The operator with this account, or null if no operator has had it. */
 async function operatorOf(db: Queries, account: Account): Promise<ListedOperator | null> {

@@ -3,9 +3,12 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { isOpenTo } from '../../core/open-to.ts';
+import { findKey } from '../../store/keys.ts';
 import { insertCode } from '../../store/oauth.ts';
 import { type OpenKey, openKeys, personFacts } from '../../store/people.ts';
+import { keyLives } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
+import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken, sameText } from '../secrets.ts';
 import type { OAuthClient } from './oauth-clients.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -73,7 +76,10 @@ export function wantConsent(
   );
 }
 
-/** The code for a client that the person agreed to connect to one of their keys. */
+/**
+ * The code for a client that the person agreed to connect to one of their keys. Whether the key is open to them is read
+ * again in the transaction, because the document of a client may have taken seconds since they agreed.
+ */
 export async function giveCode(
   deps: Deps,
   client: OAuthClient,
@@ -81,25 +87,29 @@ export async function giveCode(
   person: SignedIn,
   keyId: string,
 ): Promise<string> {
-  const keys = await keysOpenTo(deps, person);
-  if (!keys.some(key => key.id === keyId))
-    throw new GuardError('forbidden', 'This key is not open to you. Nothing was connected.');
+  // Nobody takes a lock by a name that is no key's.
+  if ((await findKey(deps.db, keyId)) === null) throw notOpen();
   const code = newSecret();
-  await deps.db.transaction({}, tx =>
-    insertCode(
-      tx,
-      {
-        clientId: client.id,
-        clientName: client.name,
-        redirectUri,
-        personId: person.operatorId,
-        keyId,
-        challenge: challenge ?? '',
-        expiresAt: deps.now() + CODE_MS,
-        sessionId: null,
-      },
-      hashToken(code),
-    ),
-  );
+  await deps.db.transaction({ shared: [PEOPLE_LOCK, keyLock(keyId)] }, async tx => {
+    const now = deps.now();
+    const [key, [facts]] = [await findKey(tx, keyId), await personFacts(tx, [person.operatorId])];
+    if (key === null || !keyLives(key, now) || facts === undefined || !isOpenTo(key.openTo, facts))
+      throw notOpen();
+    const record = {
+      clientId: client.id,
+      clientName: client.name,
+      redirectUri,
+      personId: person.operatorId,
+      keyId,
+      challenge: challenge ?? '',
+      expiresAt: now + CODE_MS,
+      sessionId: null,
+    };
+    await insertCode(tx, record, hashToken(code));
+  });
   return code;
+}
+
+function notOpen(): GuardError {
+  return new GuardError('forbidden', 'This key is not open to you. Nothing was connected.');
 }

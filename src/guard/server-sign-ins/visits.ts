@@ -3,10 +3,11 @@
 
 import type * as OAuth from 'oauth4webapi';
 import { GuardError } from '../../core/errors.ts';
+import { isOpenTo } from '../../core/open-to.ts';
 import { type ConnectedTool, findTool, pinAuthorizationServer } from '../../store/connected-tools.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries, Transaction } from '../../store/db.ts';
 import { findKey } from '../../store/keys.ts';
-import { findOperator } from '../../store/operators.ts';
+import { personFacts } from '../../store/people.ts';
 import {
   findServerSignIn,
   insertServerVisit,
@@ -16,6 +17,7 @@ import {
 } from '../../store/server-sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import { decryptHeaders, decryptOAuth, noSuchTool } from '../connected-tools.ts';
+import { keyLives } from '../credentials.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import { keyLock, PEOPLE_LOCK } from '../locks.ts';
@@ -217,8 +219,7 @@ export class Visits {
       const isSame = tool.target === visit.target && clientId === visit.enteredClient;
       if (!isSame || (tool.oauthAs === 'key') !== (personId === ''))
         throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
-      if ((await findKey(tx, keyId))?.revokedAt !== null) throw noSuchTool();
-      if (personId !== '' && (await findOperator(tx, personId)) === null) throw noSuchTool();
+      await wantUsable(tx, keyId, owner, now);
       wantPinned(tool, server);
       if (tool.authorizationServer === null) await pinAuthorizationServer(tx, toolId, pinOf(server));
       const signIn = {
@@ -238,6 +239,20 @@ export class Visits {
     giveHint(deps.db, 'sign-in', `${keyId} ${toolId} ${personId}`);
     return { tool, personId: owner };
   }
+}
+
+/** Throws unless the key is valid and, for a person, open to them. */
+async function wantUsable(
+  tx: Transaction,
+  keyId: string,
+  personId: string | null,
+  now: number,
+): Promise<void> {
+  const key = await findKey(tx, keyId);
+  if (key === null || !keyLives(key, now)) throw noSuchTool();
+  if (personId === null) return;
+  const [person] = await personFacts(tx, [personId]);
+  if (person === undefined || !isOpenTo(key.openTo, person)) throw noSuchTool();
 }
 
 /** Somebody who is signed in gets all that they have, and what the server wants in addition. */

@@ -3,9 +3,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { PrincipalMemory } from '../../../src/guard/credentials.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
+import { changeKey } from '../../../src/guard/keys.ts';
 import { CompanyIssuer } from '../../../src/guard/people/company-issuer.ts';
 import { CompanyTokens, MAX_TOKENS_PER_PERSON } from '../../../src/guard/people/company-tokens.ts';
-import { changeOperator, deleteOperator, inviteOperator } from '../../../src/guard/people/operators.ts';
+import {
+  changeOperator,
+  deleteOperator,
+  inviteOperator,
+  resetOperator,
+} from '../../../src/guard/people/operators.ts';
 import { hashToken, mintToken } from '../../../src/guard/secrets.ts';
 import { endAnySession } from '../../../src/guard/sessions.ts';
 import { findIdentity, insertIdentity } from '../../../src/store/identities.ts';
@@ -18,6 +24,7 @@ import { until } from '../../support/faults.ts';
 import { refusal } from '../../support/refusal.ts';
 import { AUDIENCE, TokenIssuer } from '../../support/token-issuer.ts';
 import { depsAt } from '../deps.ts';
+import { meanwhile } from '../meanwhile.ts';
 
 let issuer: TokenIssuer;
 beforeAll(async () => {
@@ -48,10 +55,14 @@ await onEachEngine(store => {
   });
 
   /** A replica that has not seen any token. */
-  function replica(groupsClaim: string | null = 'realm.groups', signsIn = false): PrincipalMemory {
+  function replica(
+    groupsClaim: string | null = 'realm.groups',
+    signsIn = false,
+    its = deps,
+  ): PrincipalMemory {
     const settings = { jwtIssuer: issuer.url, jwtAudience: AUDIENCE };
     const verifier = new CompanyIssuer(settings, { allowPrivate: true }, () => {});
-    return new PrincipalMemory(deps, new CompanyTokens(deps, verifier, groupsClaim, signsIn));
+    return new PrincipalMemory(its, new CompanyTokens(its, verifier, groupsClaim, signsIn));
   }
 
   const name = () => `p-${crypto.randomUUID().slice(0, 8)}`;
@@ -296,6 +307,21 @@ await onEachEngine(store => {
     expect((await ask({ email_verified: true })).personId).toBe(id);
     // From then on the account counts.
     expect((await ask({ email_verified: undefined, jti: 'another' })).personId).toBe(id);
+  });
+
+  test.each<[string, (keyId: string, personId: string) => Promise<unknown>]>([
+    ['the key is closed', keyId => changeKey(deps, 'admin', keyId, { openTo: [] })],
+    ['the person is reset', (_, personId) => resetOperator(deps, 'admin', personId)],
+    ['the person is removed', (_, personId) => deleteOperator(deps, 'admin', personId)],
+  ])('no session of a token if %s while it is looked at', async (_, change) => {
+    const [sub, group] = [name(), name()];
+    const keyId = await openKey(`group:${group}`);
+    const token = () => issuer.token({ sub, ...inGroup(group) });
+    const { personId = '' } = await replica().learn(await token());
+    const before = (await listSessions(store.db, keyId, 100, 'z')).length;
+    const slow = meanwhile(deps, () => change(keyId, personId));
+    expect(await refusal(replica('realm.groups', false, slow).learn(await token()))).not.toBeNull();
+    expect((await listSessions(store.db, keyId, 100, 'z')).length).toBe(before);
   });
 
   test('a session ends with its key, and one person has so many tokens at once', async () => {

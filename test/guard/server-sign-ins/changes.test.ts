@@ -4,7 +4,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { disconnectTool, type OAuthSettings } from '../../../src/guard/connected-tools.ts';
 import { editTool, type ToolChanges } from '../../../src/guard/edit-tool.ts';
-import { endKey } from '../../../src/guard/keys.ts';
+import { changeKey, endKey } from '../../../src/guard/keys.ts';
 import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
 import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
@@ -62,6 +62,7 @@ await onEachEngine(store => {
     ['no OAuth', 'not_found', person, tool => edit(tool, { oauth: null })],
     ['removed', 'not_found', person, tool => disconnectTool(deps(), 'admin', tool.keyId, tool.id)],
     ['key revoked', 'not_found', person, tool => endKey(deps(), 'admin', tool.keyId)],
+    ['key closed', 'not_found', person, tool => changeKey(deps(), 'admin', tool.keyId, { openTo: [] })],
     ['person removed', 'not_found', person, (_, personId) => deleteOperator(deps(), 'admin', personId)],
   ])('%s while the code is exchanged: nothing is kept', async (_, code, oauth, change) => {
     const signIns = open();

@@ -6,7 +6,7 @@ import { newId } from '../../../src/guard/ids.ts';
 import type { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
 import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
-import { insertOperator } from '../../../src/store/operators.ts';
+import { insertOperator, updateOperatorGroups } from '../../../src/store/operators.ts';
 import { keyRecord, NOW } from '../../store/stores.ts';
 import { Visitor } from '../../support/identity-provider.ts';
 
@@ -20,7 +20,7 @@ export async function newTool(
   target: string,
   oauth: OAuthSettings = { as: 'key' },
 ): Promise<ConnectedTool> {
-  const key = keyRecord({ id: newId() });
+  const key = keyRecord({ id: newId(), openTo: ['group:people'] });
   await deps.db.transaction({}, tx => insertKey(tx, key, key.id));
   const input = { name: 'up', transport: 'http' as const, target, headers: null, oauth };
   return connectTool(deps, 'admin', RULES, key.id, input);
@@ -29,7 +29,10 @@ export async function newTool(
 export async function newOperator(deps: Deps): Promise<string> {
   const id = newId();
   const operator = { id, email: `${id}@example.com`, role: 'user' as const, createdAt: NOW };
-  await deps.db.transaction({}, tx => insertOperator(tx, operator, null));
+  await deps.db.transaction({}, async tx => {
+    await insertOperator(tx, operator, null);
+    await updateOperatorGroups(tx, id, ['people']);
+  });
   return id;
 }
 
