@@ -30,7 +30,10 @@ import { ADMIN_TOKEN, engines } from '../support/service.ts';
 import { type Asked, HERE, REQUESTS, type World } from './acting-requests.ts';
 import { OWN, PASSWORD } from './people.ts';
 
-/** They change nothing: they read, try, or make a challenge that is not stored. */
+/**
+ * With them an operator changes nothing: they read, send something for trial, or make a challenge that is not stored. What a
+ * tool server shows when it is tried, the service itself notes, as it does when agents call.
+ */
 const READS = [
   'POST /admin/v1/policies/:id/replay',
   'POST /admin/v1/keys/:id/suggest',
