@@ -13,7 +13,7 @@ import {
   RecordingUpstream,
   streamed,
 } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { type Engine, engines, startService, type TestService } from '../support/service.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 
@@ -29,7 +29,7 @@ interface UnderWay {
 }
 
 /** A service whose clients wait for the answers of a tool server, which has all their calls. */
-async function underWay(engine: 'sqlite' | 'postgres', env: Record<string, string> = {}): Promise<UnderWay> {
+async function underWay(engine: Engine, stopGrace: string, args: string[] = []): Promise<UnderWay> {
   const going = Promise.withResolvers<void>();
   const result = { content: [{ type: 'text', text: 'done' }] };
   const inEvents = (heard: Heard) =>
@@ -46,7 +46,7 @@ async function underWay(engine: 'sqlite' | 'postgres', env: Record<string, strin
       return result;
     },
   });
-  const service = await startService({ engine, env });
+  const service = await startService({ engine, args, env: { TOOLGATE_STOP_GRACE: stopGrace } });
   const { key, keyId } = await service.newKey(ALLOW);
   await connect(service, keyId, 'up', upstream.url);
   const client = await LegacyClient.open(service, key);
@@ -95,9 +95,7 @@ const everywhere = (message: unknown): [string, number, unknown[]][] => [
 for (const engine of await engines()) {
   describe(engine, () => {
     test('calls under way are finished and answered, streams without an end are ended at once, others are refused', async () => {
-      const { service, upstream, client, answers, go } = await underWay(engine, {
-        TOOLGATE_STOP_GRACE: '5m',
-      });
+      const { service, upstream, client, answers, go } = await underWay(engine, '5m');
       const listening = await client.listen();
       service.process.kill('SIGTERM');
       await listening.text();
@@ -114,7 +112,7 @@ for (const engine of await engines()) {
     }, 60_000);
 
     test('calls that outlast the grace period are given up, and their clients are told', async () => {
-      const { service, keyId, upstream, answers } = await underWay(engine, { TOOLGATE_STOP_GRACE: '1s' });
+      const { service, keyId, upstream, answers } = await underWay(engine, '1s');
       service.process.kill('SIGTERM');
       const message =
         'The call was allowed, but the service is stopping: it is unknown whether the call ran to its end.';
@@ -125,5 +123,21 @@ for (const engine of await engines()) {
       await service.close();
       await upstream.stop();
     }, 60_000);
+
+    // Only PostgreSQL has several.
+    test.skipIf(engine === 'sqlite')(
+      'several workers finish their calls too',
+      async () => {
+        const { service, upstream, answers, go } = await underWay(engine, '5m', ['--workers', '2']);
+        service.process.kill('SIGTERM');
+        await until('they stop', () => service.output.split('"stopping"').length === 3);
+        go();
+        expect(await told(answers)).toEqual(everywhere([{ type: 'text', text: 'done' }]));
+        expect(await service.process.exited).toBe(0);
+        await service.close();
+        await upstream.stop();
+      },
+      60_000,
+    );
   });
 }
