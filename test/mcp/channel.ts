@@ -60,9 +60,9 @@ export class Channel extends Duplex {
     return this.sent.filter(each => each.method === method);
   }
 
-  /** The upstream says something. */
-  say(message: Any): void {
-    this.take(typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message }));
+  /** The upstream says something. What waits for room is taken when the promise resolves. */
+  say(message: Any): Promise<void> | null {
+    return this.take(typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
   /** The channel breaks by itself. */

@@ -3,6 +3,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { MAX_VALUES } from '../../src/core/json.ts';
+import { Rations } from '../../src/guard/rations/rations.ts';
+import { AnswersUnread } from '../../src/mcp/wire.ts';
 import { refusal } from '../support/refusal.ts';
 import { Channel, newRation } from './channel.ts';
 
@@ -191,4 +193,75 @@ test('a message with too many values breaks the channel; one that is invalid is 
   channel.say(`[${'0,'.repeat(MAX_VALUES)}0]`);
   expect(await refusal(answer)).toMatchObject({ message: expect.stringContaining('values') });
   expect(channel.ended).toBe(1);
+});
+
+describe('a large answer on a channel', () => {
+  const MIB = 1024 * 1024;
+  const large = (id: number, mib: number) => ({ id, result: { text: 'x'.repeat(mib * MIB) } });
+  /** A channel of a key, and rations of the same key. */
+  const opened = () => {
+    const rations = new Rations();
+    const newOne = () => rations.answer('key');
+    const channel = new Channel({}, newOne);
+    const call = () => {
+      const [ration, cancel] = [newOne(), new AbortController()];
+      const hooks = { signal: cancel.signal, ration, onNotification: () => {} };
+      const answer = channel.request('tools/call', {}, hooks);
+      answer.catch(() => {});
+      return { answer, ration, cancel };
+    };
+    return { rations, channel, call };
+  };
+
+  test('counts for its call until that is answered, and the next one waits for room', async () => {
+    const { rations, channel, call } = opened();
+    const [first, second, third] = [call(), call(), call()];
+    await channel.say(large(1, 10));
+    await first.answer;
+    expect([first.ration.isLarge, rations.held.answers > 10 * MIB]).toEqual([true, true]);
+    const taken = channel.say(large(2, 10));
+    expect(rations.held.answers).toBeLessThan(11 * MIB);
+    first.ration.free();
+    await taken;
+    await second.answer;
+    second.ration.free();
+    expect(rations.held.answers).toBe(0);
+    expect(channel.say(large(3, 0))).toBeNull();
+    await third.answer;
+    expect(third.ration.isLarge).toBe(false);
+  });
+
+  test('that waits for room: a call that ends meanwhile is told why, and it is then passed over', async () => {
+    const { rations, channel, call } = opened();
+    const [first, second] = [call(), call()];
+    await channel.say(large(1, 10));
+    await first.answer;
+    const taken = channel.say(large(2, 10));
+    second.cancel.abort();
+    expect(await refusal(second.answer)).toBeInstanceOf(AnswersUnread);
+    first.ration.free();
+    await taken;
+    expect(rations.held.answers).toBe(0);
+  });
+
+  test('that nobody waits for, or that is none, is given back', async () => {
+    const { rations, channel } = opened();
+    await channel.say(large(7, 1));
+    await channel.say({ method: 'notifications/message', params: { data: 'x'.repeat(MIB) } });
+    await channel.say('x'.repeat(MIB));
+    expect(rations.held.answers).toBe(0);
+  });
+
+  test('that waits when the channel is closed is given back', async () => {
+    const { rations, channel, call } = opened();
+    const [first, second] = [call(), call()];
+    await channel.say(large(1, 10));
+    await first.answer;
+    const taken = channel.say(large(2, 10));
+    channel.close();
+    await taken;
+    expect(await refusal(second.answer)).toMatchObject({ message: 'the connection was closed' });
+    first.ration.free();
+    expect(rations.held.answers).toBe(0);
+  });
 });

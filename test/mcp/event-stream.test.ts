@@ -1,6 +1,7 @@
 // Server-sent events: read from an upstream, however it ends its lines and cuts its chunks, and written to a client,
 // however slowly it reads.
 
+import { heapStats } from 'bun:jsc';
 import { afterEach, describe, expect, jest, test } from 'bun:test';
 import { EventWriter } from '../../src/event-writer.ts';
 import { readEvents } from '../../src/mcp/event-stream.ts';
@@ -83,6 +84,33 @@ test('an event of just the size that is allowed is taken, in one chunk or many',
   const next = [bytes('data: 1\n\ndata: 0'), bytes('123456789\n\n')];
   expect(await read(next, 18)).toEqual(['message=1', 'message=0123456789']);
   expect(read(next, 17)).rejects.toThrow('too large');
+});
+
+test('an event of millions of short lines, or of short pieces of one, takes little more memory than its bytes', async () => {
+  const used = () => {
+    Bun.gc(true);
+    return heapStats().heapSize;
+  };
+  const EVENT = 8 * 1024 * 1024;
+  const floods = {
+    'lines of data': [bytes('data:ab\n'.repeat(8192))],
+    'other lines': [bytes('ab\n'.repeat(20_000))],
+    'pieces of a line': [bytes('data: ab'), bytes('cd')],
+  };
+  for (const [name, [first = bytes(''), piece = first]] of Object.entries(floods)) {
+    const before = used();
+    let grown = 0;
+    async function* body() {
+      yield first;
+      for (let sent = 0; sent < EVENT; sent += piece.length) yield piece;
+      grown = used() - before;
+      yield bytes('\n\n');
+    }
+    let found = 0;
+    for await (const { data } of readEvents(body(), 2 * EVENT)) found += data.length;
+    expect([name, found > 0]).toEqual([name, name !== 'other lines']);
+    expect([name, grown < 4 * EVENT]).toEqual([name, true]);
+  }
 });
 
 describe('a stream to a client', () => {

@@ -180,6 +180,27 @@ test('another key has a share of its own', async () => {
   await readAll(came, 3);
 });
 
+test('large answers and lists are parsed and written in turns of their key, small ones are not', async () => {
+  const taken: string[] = [];
+  const next = rations.turns.next.bind(rations.turns);
+  rations.turns.next = caller => {
+    taken.push(caller);
+    return next(caller);
+  };
+  await (await send(CALL)).text();
+  expect(taken).toEqual(new Array(2).fill(`key ${principal.keyId}`));
+  const log = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: 'x' } };
+  answering = ({ id }) => streamed(say => [log, { jsonrpc: '2.0', id, result }].forEach(say));
+  await (await send(CALL)).text();
+  expect(taken).toHaveLength(4);
+  listing = () => ({ tools: [{ ...ECHO, description: 'd'.repeat(200_000) }] });
+  await (await send({ method: 'tools/list' })).text();
+  expect(taken).toHaveLength(6);
+  answering = () => ({ content: [] });
+  await (await send(CALL)).text();
+  expect(taken).toHaveLength(6);
+});
+
 test('a call that finds no room in its time says so, and gives back what it had', async () => {
   const came = unread(2);
   await until('both are here', () => came.length === 2);
@@ -220,11 +241,6 @@ test('an answer as a stream of events counts too, and waits for room', async () 
 test('what is told before an answer counts only until it is told', async () => {
   const large = { level: 'error', data: 'x'.repeat(MIB) };
   const log = { jsonrpc: '2.0', method: 'notifications/message', params: large };
-  answering = ({ id }) =>
-    streamed(say => {
-      for (let n = 0; n < 40; n++) say(log);
-      say({ jsonrpc: '2.0', id, result: { content: [] } });
-    });
   const older = await send(CALL);
   answering = ({ id }) =>
     streamed(say => {

@@ -399,9 +399,8 @@ describe('the limits of a request', () => {
         new Channel({
           'tools/call': ({ id }) => {
             const say = (left: number) => {
-              if (left === 0) return opened[0]?.say({ id, result: {} });
-              opened[0]?.say({ method: PROGRESS, params });
-              setTimeout(say, 20, left - 1);
+              opened[0]?.say(left === 0 ? { id, result: {} } : { method: PROGRESS, params });
+              if (left > 0) setTimeout(say, 20, left - 1);
             };
             say(rounds);
           },
