@@ -17,7 +17,7 @@ const MAY: Record<string, readonly string[]> = {
   guard: ['core', 'store', 'guard', 'guard/outgoing'],
   'guard/deps.ts': ['core', 'store', 'guard', 'guard/approvals'],
   'guard/first-start.ts': ['core', 'store', 'guard', 'guard/check'],
-  'guard/check': ['core', 'store', 'guard', 'guard/check', 'guard/approvals'],
+  'guard/check': ['core', 'store', 'guard', 'guard/check', 'guard/approvals', 'guard/rations'],
   'guard/approvals': ['core', 'store', 'guard', 'guard/approvals', 'guard/outgoing', 'guard/people'],
   'guard/people': ['core', 'store', 'guard', 'guard/people', 'guard/outgoing'],
   'guard/outgoing': ['core', 'store', 'guard', 'guard/outgoing'],

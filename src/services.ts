@@ -8,7 +8,7 @@ import type { Tracer } from './core/span.ts';
 import { SlackApi } from './guard/approvals/notify/slack-bot/api.ts';
 import { callableBy } from './guard/check/callable.ts';
 import { CheckWork, newMemory } from './guard/check/check.ts';
-import { type CommitObserver, GroupCommit } from './guard/check/commit.ts';
+import { type CommitObserver, type CommittedGroup, GroupCommit } from './guard/check/commit.ts';
 import { OutcomeLog } from './guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from './guard/check/request.ts';
 import { PrincipalMemory } from './guard/credentials.ts';
@@ -52,8 +52,9 @@ function groupCommit(
   deps: Deps,
   config: Config,
   observer: CommitObserver,
+  { turns }: Rations,
 ): GroupCommit<CheckRequest, Verdict> {
-  const memory = newMemory();
+  const memory = newMemory(turns);
   if (isEmbedded(config))
     return new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
   const metered = new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
@@ -72,17 +73,18 @@ export function createServices(
   const metrics = new Metrics(() => checks.depth);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
   deps.db.onWake(() => feed.poke());
-  const checks = groupCommit(deps, config, {
-    committed: group => {
+  const rations = new Rations();
+  const observer = {
+    committed: (group: CommittedGroup) => {
       metrics.checks.committed(group);
       feed.poke();
     },
-    failed: error => {
+    failed: (error: unknown) => {
       metrics.checks.commitFailed();
       log.error({ err: error }, 'audit commit failed');
     },
-  });
-  const rations = new Rations();
+  };
+  const checks = groupCommit(deps, config, observer, rations);
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;
   const mcp = createMcp(config, deps, checks, rations, serverSignIns, metrics, log, tracer);

@@ -14,6 +14,8 @@ import type { Transaction } from '../../store/db.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
+import { keyName } from '../rations/rations.ts';
+import { Turns } from '../rations/turns.ts';
 import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
 import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
@@ -38,6 +40,8 @@ const ASKING_MS = 4;
 
 /** What the groups of one process share. */
 export interface CheckMemory extends GroupMemory {
+  /** The turns of large pieces of work. */
+  turns: Turns;
   meteredCalls: MeteredCalls;
 }
 
@@ -93,9 +97,11 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return this.#movesMetered && this.#memory.meteredCalls.has(request);
   }
 
-  /** Only the transaction knows whether a call needs its digest, but for large arguments it would take too long there. */
-  prepare(request: CheckRequest): void {
-    if (isLarge(request.args) || isLarge(request.continuation)) this.#digestOf(request);
+  /** Computes the digest of large arguments, when it is the turn of their key. */
+  prepare(request: CheckRequest): Promise<void> | null {
+    if (request.callDigest !== undefined || !hasLarge(request)) return null;
+    const turn = this.#memory.turns.next(keyName(request.principal.keyId));
+    return turn.then(() => void this.#digestOf(request));
   }
 
   #digestOf(request: CheckRequest): string {
@@ -216,10 +222,13 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return found;
   }
 
-  /** Null if it is not computed yet, and the slice is used up. */
+  /**
+   * Null if it is not computed yet, and would take too long while locks are held: the arguments are large, or the slice is
+   * used up. Only the transaction knows which calls need it.
+   */
   #digestWithin(slice: Slice, request: CheckRequest): string | null {
     if (request.callDigest !== undefined) return request.callDigest;
-    return slice.isUsedUp ? null : slice.spend(() => this.#digestOf(request));
+    return slice.isUsedUp || hasLarge(request) ? null : slice.spend(() => this.#digestOf(request));
   }
 
   /** Decides first and then spends the approval that freed the call. If it can no longer be spent, it decides again. */
@@ -277,8 +286,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-export function newMemory(): CheckMemory {
+export function newMemory(turns = new Turns()): CheckMemory {
   return {
+    turns,
     policies: new CompiledPolicies(),
     annotations: new Annotations(),
     meteredCalls: new MeteredCalls(),
@@ -302,6 +312,10 @@ function askingOnes(asking: ReadonlyMap<Case, Asking | null>): Asking[] {
 
 function isCase(each: Group['cases'][number]): each is Case {
   return each !== LATER && !(each instanceof GuardError);
+}
+
+function hasLarge({ args, continuation }: CheckRequest): boolean {
+  return isLarge(args) || isLarge(continuation);
 }
 
 function unsent({ request }: Case): boolean {

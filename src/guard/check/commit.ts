@@ -65,8 +65,11 @@ export interface GroupWork<Item, Result> {
   spanOf?(request: Item): Span | undefined;
   /** Whether a request probably belongs into the groups of the next GroupCommit. */
   moves?(request: Item): boolean;
-  /** Does what is known to be needed, or would take long, before a request waits for its group and its locks. */
-  prepare?(request: Item): void;
+  /**
+   * Does what a request that was left for a later group needs, and what would take too long while locks are held; null if
+   * that is nothing.
+   */
+  prepare?(request: Item): Promise<void> | null;
   /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
   decideGroup(tx: Transaction, requests: readonly Item[]): Promise<Outcome<Result>[]>;
   /** Called once the results of the last group are committed. */
@@ -85,6 +88,8 @@ export class GroupCommit<Item, Result> {
   /** Those of the group under way that are decided in a later one. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
+  /** Those that are prepared for a later group. */
+  readonly #preparing = new Set<Promise<void>>();
   /** How many checks waited when the last group was put together. */
   #lastSize = 0;
   readonly #apart = new Apart();
@@ -110,7 +115,8 @@ export class GroupCommit<Item, Result> {
   }
 
   get depth(): number {
-    return this.#queue.length + this.#underWay.length + (this.#next?.depth ?? 0);
+    const here = this.#queue.length + this.#underWay.length + this.#preparing.size;
+    return here + (this.#next?.depth ?? 0);
   }
 
   /** Whether a new check is refused: the queue is full, or moves so slowly that the answer would come too late. */
@@ -124,7 +130,6 @@ export class GroupCommit<Item, Result> {
   /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
   submit(request: Item, waitedMs = 0): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#work.prepare?.(request);
       this.#enter(request, performance.now(), waitedMs, answer =>
         answer instanceof GuardError ? reject(answer) : resolve(answer),
       );
@@ -138,7 +143,6 @@ export class GroupCommit<Item, Result> {
   submitAll(requests: readonly Item[], waitedMs = 0): Promise<(Result | GuardError)[]> {
     const answers: (Result | GuardError | undefined)[] = requests.map(() => undefined);
     let open = requests.length;
-    for (const request of requests) this.#work.prepare?.(request);
     const queuedAt = performance.now();
     return new Promise(resolve => {
       const all = () => resolve(answers as (Result | GuardError)[]);
@@ -165,7 +169,8 @@ export class GroupCommit<Item, Result> {
 
   /** Resolves once everything submitted so far is answered. */
   async drain(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#running !== null || this.#preparing.size > 0)
+      await Promise.all([this.#running, ...this.#preparing]);
     await this.#next?.drain();
   }
 
@@ -188,9 +193,30 @@ export class GroupCommit<Item, Result> {
    */
   #putBack(): void {
     if (this.#later.size === 0) return;
-    this.#queue.push(...this.#later);
+    for (const each of this.#later) {
+      const prepared = this.#work.prepare?.(each.request) ?? null;
+      if (prepared === null) this.#queue.push(each);
+      else this.#putBackAfter(prepared, each);
+    }
     this.#later.clear();
     this.#expire();
+  }
+
+  /** Nothing waits for it meanwhile, and it is answered in time. */
+  #putBackAfter(prepared: Promise<void>, each: Waiting<Item, Result>): void {
+    const late = setTimeout(() => each.answer(tooLate()), each.deadline - performance.now());
+    const back = () => {
+      this.#queue.push(each);
+      this.#expire();
+      if (this.#queue.length > 0) this.#running ??= this.#run();
+    };
+    const done = prepared
+      .then(back, error => this.#fail([each], error))
+      .finally(() => {
+        clearTimeout(late);
+        this.#preparing.delete(done);
+      });
+    this.#preparing.add(done);
   }
 
   /**
@@ -328,9 +354,13 @@ export class GroupCommit<Item, Result> {
     const expired = [...this.#underWay.filter(late), ...this.#queue.filter(late)];
     if (expired.length === 0) return;
     this.#queue = this.#queue.filter(each => !late(each));
-    const failed = auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
+    const failed = tooLate();
     for (const each of expired) each.answer(failed);
   }
+}
+
+function tooLate(): GuardError {
+  return auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
 }
 
 function arrivedAt({ deadline }: { deadline: number }): number {

@@ -206,6 +206,55 @@ for (const engine of await engines()) {
       expect([commit.depth, groups > 1]).toEqual([0, true]);
     });
 
+    describe('what is left for later and has to be prepared', () => {
+      /** Checks are left for later until they are prepared, which `prepare` does. */
+      function preparing(prepare: (number: number) => Promise<void>) {
+        const prepared = new Set<number>();
+        const decided: number[][] = [];
+        const work = {
+          keyOf: ({ keyId }: Check) => keyId,
+          callerOf: () => '',
+          shares: () => [],
+          prepare: ({ number }: Check) =>
+            number < 0 ? prepare(number).then(() => void prepared.add(number)) : null,
+          decideGroup: async (tx: Transaction, checks: readonly Check[]) => {
+            await tx.all('SELECT 1');
+            decided.push(checks.map(each => each.number));
+            return checks.map(({ number }) => (number < 0 && !prepared.has(number) ? LATER : number));
+          },
+          committed: () => {},
+        };
+        const commit = new GroupCommit<Check, number>(store.db, work, 10, observer);
+        return { commit, decided };
+      }
+
+      test('comes back when it is ready, and nothing waits for it', async () => {
+        const gate = Promise.withResolvers<void>();
+        const { commit, decided } = preparing(() => gate.promise);
+        const slow = commit.submit({ keyId: 'key', number: -1 });
+        await until('it is prepared', () => decided.length === 1);
+        expect(await commit.submit({ keyId: 'key', number: 1 })).toBe(1);
+        expect(commit.depth).toBeGreaterThan(0);
+        gate.resolve();
+        await commit.drain();
+        expect([await slow, commit.depth]).toEqual([-1, 0]);
+        expect(decided).toEqual([[-1], [1], [-1]]);
+      });
+
+      test('is rejected if that fails, or takes too long', async () => {
+        const code = (answer: Promise<number>) => answer.catch((error: GuardError) => error.code);
+        const failing = preparing(() => Promise.reject(new Error('no memory')));
+        expect(await code(failing.commit.submit({ keyId: 'key', number: -1 }))).toBe('audit_failed');
+        const gate = Promise.withResolvers<void>();
+        const hanging = preparing(() => gate.promise);
+        expect(await code(hanging.commit.submit({ keyId: 'key', number: -1 }, 2800))).toBe('audit_failed');
+        gate.resolve();
+        await hanging.commit.drain();
+        // What was answered is not decided any more.
+        expect(hanging.decided).toEqual([[-1]]);
+      });
+    });
+
     test('so many wait, the next is told to come again, and an answer makes room', async () => {
       const gate = Promise.withResolvers<void>();
       let judged = 0;
