@@ -26,7 +26,7 @@ type Keys = Record<'allowed' | 'second' | 'calling' | 'minting' | 'asking', stri
 const EVERYTHING = (keys: Keys): Greed[] => [
   { kind: 'chunks', atOnce: 50 },
   { kind: 'pages', atOnce: 50 },
-  { kind: 'hoard', key: keys.allowed, atOnce: 40 },
+  { kind: 'hoard', key: keys.calling, atOnce: 40 },
   { kind: 'members', key: keys.allowed, atOnce: 20 },
   { kind: 'manyMembers', key: keys.second, atOnce: 10 },
   { kind: 'members', key: keys.asking, atOnce: 20 },

@@ -204,7 +204,11 @@ export class GroupCommit<Item, Result> {
 
   /** Nothing waits for it meanwhile, and it is answered in time. */
   #putBackAfter(prepared: Promise<void>, each: Waiting<Item, Result>): void {
-    const late = setTimeout(() => each.answer(tooLate()), each.deadline - performance.now());
+    const late = setTimeout(() => {
+      each.answer(tooLate());
+      // A timer may fire a moment early, and what was answered is not decided any more.
+      each.deadline = 0;
+    }, each.deadline - performance.now());
     const back = () => {
       this.#queue.push(each);
       this.#expire();
