@@ -13,6 +13,8 @@ import {
   findSession,
   hasActive,
   insertSession,
+  type ListedSession,
+  listSessions,
   NOBODY,
   type PersonsSession,
   personsSessions,
@@ -75,14 +77,52 @@ async function refuseTooMany(deps: Deps, tx: Transaction, keyId: string, now: nu
   );
 }
 
-/** One page of the key's active sessions, newest first. */
-export function listActiveSessions(
-  deps: Deps,
-  principal: Principal,
+/** How many sessions are read at once: with the largest scopes that takes 2 ms, and they have half a MiB. */
+const AT_ONCE = 8;
+/** A page of the administration's list ends behind the session with which it has so many names. */
+const PAGE_NAMES = 20_000;
+
+/**
+ * The active sessions of the key before an id, newest first, some at a time. They are read when they are wanted, after
+ * `turn` was waited for. It throws once the key is no longer valid.
+ */
+export async function* activeSessionPages(
+  { db, now }: Deps,
+  { keyId }: Principal,
+  before: string,
+  turn: () => Promise<void>,
+): AsyncGenerator<SessionRecord[]> {
+  let page: SessionRecord[];
+  let last = before;
+  do {
+    const key = await findKey(db, keyId);
+    if (key === null || !keyLives(key, now())) throw unauthenticated();
+    await turn();
+    page = await activeSessions(db, keyId, now(), AT_ONCE, last);
+    last = page.at(-1)?.id ?? last;
+    if (page.length > 0) yield page;
+  } while (page.length === AT_ONCE);
+}
+
+/** One page of the sessions of all keys or of one key, newest first, and whether there are more. */
+export async function listedSessions(
+  { db }: Deps,
+  keyId: string | null,
   limit: number,
   before: string,
-): Promise<SessionRecord[]> {
-  return activeSessions(deps.db, principal.keyId, deps.now(), limit, before);
+): Promise<{ sessions: ListedSession[]; more: boolean }> {
+  const sessions: ListedSession[] = [];
+  let names = 0;
+  for (let last = before; ; ) {
+    const read = await listSessions(db, keyId, Math.min(AT_ONCE, limit + 1 - sessions.length), last);
+    for (const each of read) {
+      if (sessions.length === limit || names > PAGE_NAMES) return { sessions, more: true };
+      sessions.push(each);
+      names += each.scopeTools?.length ?? 0;
+      last = each.id;
+    }
+    if (read.length < AT_ONCE) return { sessions, more: false };
+  }
 }
 
 /** Once this has returned, no check of this session is allowed. A session of another key looks like an unknown one. */

@@ -20,6 +20,7 @@ import foresight from './migrations/0017_foresight.sql' with { type: 'text' };
 import watch from './migrations/0018_watch.sql' with { type: 'text' };
 import trust from './migrations/0019_trust.sql' with { type: 'text' };
 import signOns from './migrations/0020_sign_ons.sql' with { type: 'text' };
+import sessions from './migrations/0021_sessions.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -45,6 +46,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 18, name: 'watch', sql: watch },
   { version: 19, name: 'trust', sql: trust },
   { version: 20, name: 'sign-ons', sql: signOns },
+  { version: 21, name: 'sessions', sql: sessions },
 ];
 
 const RETRY_MS = 1000;

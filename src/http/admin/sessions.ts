@@ -1,9 +1,9 @@
 // /admin/v1/sessions: lists and ends the sessions of all keys.
 
 import { z } from 'zod';
-import { endAnySession } from '../../guard/sessions.ts';
-import { type ListedSession, listSessions } from '../../store/sessions.ts';
-import { before, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { endAnySession, listedSessions } from '../../guard/sessions.ts';
+import type { ListedSession } from '../../store/sessions.ts';
+import { before, isoOrNull, isoTime, list, page, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 import { showSession } from '../sessions.ts';
 
@@ -53,11 +53,15 @@ export const sessionAdminRoutes: Route[] = [
     access: 'view',
     tag,
     summary: 'List sessions, ended ones too, newest first',
+    description:
+      'A page whose sessions have long scopes has fewer of them than `limit`: `nextCursor` says whether there are more.',
     query: z.strictObject({ ...page, keyId: uuid.optional() }),
     answers: { 200: { description: 'Sessions.', schema: list('sessions', shown) } },
     handle: async ({ services, query }) => {
-      const rows = await listSessions(services.deps.db, query.keyId ?? null, query.limit + 1, before(query));
-      return Response.json(paged('sessions', rows, query.limit, row => row.id, show));
+      const { keyId = null, limit } = query;
+      const { sessions, more } = await listedSessions(services.deps, keyId, limit, before(query));
+      const nextCursor = more ? (sessions.at(-1)?.id ?? null) : null;
+      return Response.json({ sessions: sessions.map(show), nextCursor });
     },
   }),
   route({
