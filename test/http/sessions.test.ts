@@ -51,12 +51,59 @@ for (const engine of await engines()) {
       const { key } = await service.newKey(ALLOW);
       const ids: string[] = [];
       // Around the ends of the pages that the list is read in.
-      for (const wanted of [99, 100, 101, 200, 230]) {
+      for (const wanted of [7, 8, 9, 16, 17, 100]) {
         while (ids.length < wanted) ids.unshift((await mint(key)).body.id);
         const listed = await list(key);
         expect(listed.map((each: { id: string }) => each.id)).toEqual(ids);
         expect(listed[0]).toMatchObject({ label: '', scopeTools: null });
       }
+    });
+
+    describe('with long scopes', () => {
+      const scopeTools = Array.from({ length: 2400 }, (_, n) => `server__tool-${n}`);
+      const MANY = 160;
+      let owner: { key: string; keyId: string };
+      const ids: string[] = [];
+      beforeAll(async () => {
+        owner = await service.newKey(ALLOW);
+        while (ids.length < MANY) ids.unshift((await mint(owner.key, { scopeTools })).body.id);
+      });
+
+      test('pages of the administration end early, and lead to all of them', async () => {
+        const found: string[] = [];
+        const sizes: number[] = [];
+        for (let cursor = ''; cursor !== null; ) {
+          const after = cursor === '' ? '' : `&cursor=${cursor}`;
+          const { body } = await service.admin('GET', `/sessions?limit=50&keyId=${owner.keyId}${after}`);
+          found.push(...body.sessions.map((each: { id: string }) => each.id));
+          sizes.push(body.sessions.length);
+          cursor = body.nextCursor;
+        }
+        expect(found).toEqual(ids);
+        expect(Math.max(...sizes)).toBe(9);
+        const few = (await service.admin('GET', `/sessions?limit=3&keyId=${owner.keyId}`)).body;
+        expect([few.sessions.length, few.nextCursor]).toEqual([3, ids[2] as string]);
+      });
+
+      test('the list breaks off once its key is revoked', async () => {
+        const reply = await fetch(`${service.url}/v1/sessions`, {
+          headers: { Authorization: `Bearer ${owner.key}` },
+        });
+        const reader = reply.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+        const parts = [(await reader.read()).value as Uint8Array];
+        expect((await service.admin('DELETE', `/keys/${owner.keyId}`)).status).toBe(204);
+        const rest = async () => {
+          for (;;) {
+            const { value, done } = await reader.read();
+            if (done) return 'whole';
+            parts.push(value);
+          }
+        };
+        expect(await rest().catch(() => 'broken')).toBe('broken');
+        const text = Buffer.concat(parts).toString();
+        expect([text.startsWith('{"sessions":['), text.includes(ids[0] as string)]).toEqual([true, true]);
+        expect(text).not.toContain(ids.at(-1) as string);
+      });
     });
 
     test('a key has so many active ones at most', async () => {

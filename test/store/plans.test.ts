@@ -217,6 +217,15 @@ for (const engine of await engines()) {
       expect(lines.join('\n')).toMatch(/index|primary key/i);
     }
 
+    // With the scope of each session it read 64 KiB.
+    test.if(engine === 'sqlite')('active sessions are counted by an index alone', async () => {
+      const count = (db: Queries) => sessions.hasActive(db, 'key-7', NOW, idAt(NOW - HOUR), 100);
+      const [[statement, params]] = (await statementsOf(count)) as [[string, readonly Value[]]];
+      expect(await plan(statement, params)).toEqual([
+        expect.stringContaining('USING COVERING INDEX sessions_active'),
+      ]);
+    });
+
     async function statementsOf(
       work: (db: Queries) => Promise<unknown>,
     ): Promise<[string, readonly Value[]][]> {
