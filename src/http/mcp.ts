@@ -77,7 +77,8 @@ function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
   const ration = services.rations.answer(principal.keyId);
   // The runtime counts the time from when it was told, and not from when the client last read.
   const reading = () => incoming.server.timeout(request, READ_SECONDS);
-  return { request, principal, startedAt, span, confirm, ration, shared: new SharedWork(), reading };
+  const waiting = () => holdOpen(incoming);
+  return { request, principal, startedAt, span, confirm, ration, shared: new SharedWork(), reading, waiting };
 }
 
 async function readBody({ services, request, ration }: Incoming<unknown, unknown>): Promise<Json | Response> {

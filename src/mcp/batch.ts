@@ -76,7 +76,7 @@ function wholeBatch(batch: Batch): Response | Promise<Response> {
  * Members in the order in which they are answered, as fast as the client reads them. So no result of a call that ran is
  * lost, however large all of them are together: a call whose answer has no room waits until the client has read others.
  */
-function pacedBatch(batch: Batch, { reading }: ClientRequest): Response {
+function pacedBatch(batch: Batch, { waiting, reading }: ClientRequest): Response {
   let before = '[';
   const next = async (): Promise<Paced | null> => {
     for (let at = await batch.next(); at !== null; at = await batch.next()) {
@@ -96,7 +96,9 @@ function pacedBatch(batch: Batch, { reading }: ClientRequest): Response {
     before = '';
     return { bytes: end, free: () => {} };
   };
-  return new Response(pacedBody({ next, reading, gone: () => batch.free() }), { headers: JSON_HEADERS });
+  return new Response(pacedBody({ next, waiting, reading, gone: () => batch.free() }), {
+    headers: JSON_HEADERS,
+  });
 }
 
 interface Member {

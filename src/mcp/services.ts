@@ -52,8 +52,10 @@ export interface ClientRequest {
   /** What the answer has of the key's share. In a batch each message has one of its own. */
   ration: AnswerRation;
   shared: SharedWork;
-  /** Gives the client some time to read more of the answer. Without it, it is disconnected. */
+  /** Gives the client some time to read more of the answer. After it, the client is disconnected. */
   reading: () => void;
+  /** Lets the client wait for as long as it takes, because there is nothing to read. */
+  waiting: () => void;
 }
 
 /** An AbortController that is aborted when this signal is, also if it was before. */

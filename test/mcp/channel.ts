@@ -36,7 +36,7 @@ export function clientRequest(
   rations = new Rations(),
 ): ClientRequest {
   const ration = rations.answer(principal.keyId);
-  const once = { ration, shared: new SharedWork(), reading: () => {} };
+  const once = { ration, shared: new SharedWork(), reading: () => {}, waiting: () => {} };
   return { request, principal, startedAt: performance.now(), confirm: async () => {}, ...once };
 }
 

@@ -24,6 +24,8 @@ const large = new RecordingUpstream({
   onCall: () => ({ content: [{ type: 'text', text: 'x'.repeat(LARGE) }] }),
 });
 const small = new RecordingUpstream();
+/** Longer than the runtime takes to notice that the time to read is over. */
+const slow = new RecordingUpstream({ onCall: () => Bun.sleep(6000).then(() => ({ content: [] })) });
 let service: TestService;
 beforeAll(async () => {
   service = await startService({ root: impatient.root });
@@ -32,6 +34,7 @@ afterAll(async () => {
   await service.close();
   await large.stop();
   await small.stop();
+  await slow.stop();
   impatient.remove();
 });
 
@@ -84,6 +87,18 @@ test('of many large answers that nobody reads, one share of them is here, and ot
   expect(mostMemory() - before).toBeLessThan(250 * MIB);
   for (const { socket } of sockets) socket.destroy();
   expect(text(await greedy.call('up__echo')).length).toBe(LARGE);
+});
+
+test('a client that has read what there is may wait for the rest of its batch', async () => {
+  const { key, keyId } = await service.newKey(ALLOW);
+  await connect(service, keyId, 'up', large.url);
+  await connect(service, keyId, 'slow', slow.url);
+  const opened = await LegacyClient.open(service, key, '2025-03-26');
+  await opened.tools();
+  const call = { jsonrpc: '2.0', method: 'tools/call' };
+  const names = ['up__echo', 'slow__echo'];
+  const { message } = await opened.post(names.map((name, id) => ({ ...call, id, params: { name } })));
+  expect(message.map((each: { id: number }) => each.id)).toEqual([0, 1]);
 });
 
 test('a client that does not read is disconnected, and the answers behind it come', async () => {

@@ -12,21 +12,26 @@ export interface Paced {
 export interface PacedBody {
   /** The next part; null at the end. */
   next: () => Paced | null | Promise<Paced | null>;
-  /** Called whenever the client has read a piece: it may take its time for the next one. */
+  /** Called before the next part is awaited: until then the client has nothing to read. */
+  waiting: () => void;
+  /** Called whenever there is a piece to read: the client may take its time for it. */
   reading: () => void;
   /** Called if the client goes before it has read everything. */
   gone: () => void;
 }
 
-export function pacedBody({ next, reading, gone }: PacedBody): ReadableStream<Uint8Array> {
+export function pacedBody({ next, waiting, reading, gone }: PacedBody): ReadableStream<Uint8Array> {
   let part: Paced | null = null;
   let at = 0;
   return new ReadableStream<Uint8Array>(
     {
       pull: async controller => {
-        reading();
-        part ??= await next();
+        if (part === null) {
+          waiting();
+          part = await next();
+        }
         if (part === null) return controller.close();
+        reading();
         controller.enqueue(part.bytes.subarray(at, at + PIECE_BYTES));
         at += PIECE_BYTES;
         if (at < part.bytes.length) return;
@@ -47,5 +52,5 @@ export function pacedAnswer(
   reading: () => void,
 ): ReadableStream<Uint8Array> {
   const parts = [{ bytes, free }];
-  return pacedBody({ next: () => parts.pop() ?? null, reading, gone: free });
+  return pacedBody({ next: () => parts.pop() ?? null, waiting: () => {}, reading, gone: free });
 }

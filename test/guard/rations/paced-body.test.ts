@@ -39,13 +39,19 @@ test('parts follow each other, each given back when it is read, and a client may
   const freed: number[] = [];
   const parts: Paced[] = [1, 2].map(n => ({ bytes: Uint8Array.of(n), free: () => freed.push(n) }));
   let gone = 0;
+  const told: string[] = [];
   const next = () => parts.shift() ?? new Promise<null>(() => {});
-  const reader = pacedBody({ next, reading: () => {}, gone: () => gone++ }).getReader();
+  const waiting = () => told.push('waiting');
+  const reading = () => told.push('reading');
+  const reader = pacedBody({ next, waiting, reading, gone: () => gone++ }).getReader();
   expect([(await reader.read()).value, (await reader.read()).value]).toEqual([
     Uint8Array.of(1),
     Uint8Array.of(2),
   ]);
   expect(freed).toEqual([1, 2]);
+  await new Promise(setImmediate);
+  // Its time to read does not run while there is nothing to read.
+  expect(told).toEqual(['waiting', 'reading', 'waiting', 'reading', 'waiting']);
   await reader.cancel();
   expect(gone).toBe(1);
 });
