@@ -32,6 +32,7 @@ server with the account that you sign in with. Nobody else’s will.`;
     status === 200 ? null : changed,
     html`${status === 200 ? null : html`<p class="notice problem" role="alert">${changed.message}</p>`}
 <p>The server <b>${named(serverName)}</b> wants you to sign in.</p>
+${way.change === null ? null : html`<p class="notice problem" role="alert">${named(way.change)} Go on only if you know why.</p>`}
 <dl class="facts">
 <div><dt>You sign in at</dt><dd><b>${named(new URL(way.page).host)}</b><br><code>${named(way.page)}</code>${issuedBy(way)}</dd></div>
 <div><dt>Who gets access</dt><dd><b>${named(host)}</b>, the server <b>${named(serverName)}</b></dd></div>

@@ -247,8 +247,10 @@ for (const engine of await engines()) {
       expect(changes).toMatchObject([
         { action: 'key.update', target: keyId, detail: { changed: ['openTo'], openTo: ['group:approvers'] } },
       ]);
+      // What has ended stays ended.
       await patch(['group:dev', 'group:approvers', `person:${ann.email}`]);
-      expect(await refused(token)).toBe(false);
+      expect(await refused(token)).toBe(true);
+      expect(await refused((await connected(service, ann, keyId)).token)).toBe(false);
     });
 
     test('an admin sees whose a session is, and ends it; with the person all they have connected ends', async () => {

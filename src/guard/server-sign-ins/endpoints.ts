@@ -45,15 +45,20 @@ export function pinOf({ issuer, authorization_endpoint, token_endpoint }: Server
   return JSON.stringify({ issuer, authorization_endpoint, token_endpoint });
 }
 
-/** Throws if somebody has signed in with another authorization server than this one before. */
-export function wantPinned({ authorizationServer: pinned }: ConnectedTool, server: Server): void {
-  if (pinned === null || pinned === pinOf(server)) return;
+/** A sentence if somebody has signed in with another authorization server than this one before; else null. */
+export function changeOf({ authorizationServer: pinned }: ConnectedTool, server: Server): string | null {
+  if (pinned === null || pinned === pinOf(server)) return null;
   const before = JSON.parse(pinned) as Pick<Server, 'issuer'>;
-  const what =
-    before.issuer === server.issuer
-      ? `It now names other endpoints of its authorization server ${server.issuer} than at the first sign-in.`
-      : `It now names another authorization server, ${server.issuer}, than at the first sign-in, ${before.issuer}.`;
+  return before.issuer === server.issuer
+    ? `It now names other endpoints of its authorization server ${server.issuer} than at the first sign-in.`
+    : `It now names another authorization server, ${server.issuer}, than at the first sign-in, ${before.issuer}.`;
+}
+
+/** Throws if it is another one. */
+export function wantPinned(tool: ConnectedTool, server: Server): void {
+  const change = changeOf(tool, server);
+  if (change === null) return;
   throw unusable(
-    `${what} If that is right, an admin can edit this Connected Tool and enter its sign-in again.`,
+    `${change} If that is right, an admin can edit this Connected Tool and enter its sign-in again.`,
   );
 }

@@ -25,7 +25,7 @@ import { hashToken } from '../secrets.ts';
 import { listedScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
 import { type Discovered, discover } from './discovery.ts';
-import { pinOf, wantPinned } from './endpoints.ts';
+import { changeOf, pinOf, wantPinned } from './endpoints.ts';
 import { encryptTokens, tokensOf } from './kept-tokens.ts';
 import { type Requests, type Step, Unanswered, unusable } from './requests.ts';
 import { Declined, type Exchange, exchangeCode, isUnknownClient, type Tokens } from './tokens.ts';
@@ -54,6 +54,8 @@ export interface Way {
   /** The page to which the person is sent, without its query. */
   page: string;
   scopes: string[] | null;
+  /** What has changed since the first sign-in, which an admin accepts by going there; null if nothing has. */
+  change: string | null;
   /** Stands for all of it: the sign-in begins only if it is still the same. */
   shown: string;
 }
@@ -74,6 +76,8 @@ interface Visit extends Omit<Exchange, 'state'> {
   personId: string;
   /** The id of the client that an admin entered. */
   enteredClient: string | null;
+  /** The authorization server that was known when it began. */
+  known?: string | null;
   scopes: string[] | null;
   actor: Actor;
 }
@@ -105,13 +109,15 @@ export class Visits {
     const headers = decryptHeaders(this.#deps.vault, tool);
     const found = await discover(await this.#library(), step, tool, headers, trustedHosts);
     const { server, resource } = found;
-    wantPinned(tool, server);
+    // Only an admin signs in for a key, and their page says what has changed.
+    if (owner !== '') wantPinned(tool, server);
     const row = await findServerSignIn(this.#deps.db, tool.id, owner);
     const scopes = entered ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
     const { origin, pathname } = new URL(server.authorization_endpoint);
     const page = origin + pathname;
-    const shown = hashToken(JSON.stringify([tool.target, pinOf(server), scopes]));
-    return { server, resource, way: { issuer: server.issuer, page, scopes, shown } };
+    const shown = hashToken(JSON.stringify([tool.target, tool.authorizationServer, pinOf(server), scopes]));
+    const change = changeOf(tool, server);
+    return { server, resource, way: { issuer: server.issuer, page, scopes, change, shown } };
   }
 
   /**
@@ -142,6 +148,7 @@ export class Visits {
       keyId: tool.keyId,
       personId: owner,
       enteredClient: settings.clientId ?? null,
+      known: tool.authorizationServer,
       server,
       client,
       resource,
@@ -220,8 +227,10 @@ export class Visits {
       if (!isSame || (tool.oauthAs === 'key') !== (personId === ''))
         throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
       await wantUsable(tx, keyId, owner, now);
-      wantPinned(tool, server);
-      if (tool.authorizationServer === null) await pinAuthorizationServer(tx, toolId, pinOf(server));
+      const isAccepted = owner === null && tool.authorizationServer === (visit.known ?? null);
+      if (!isAccepted) wantPinned(tool, server);
+      const pin = pinOf(server);
+      if (tool.authorizationServer !== pin) await pinAuthorizationServer(tx, toolId, pin);
       const signIn = {
         toolId,
         personId,

@@ -156,7 +156,7 @@ export const shown = z.object({
     .meta({ description: 'Where an own app at the server has to redirect to; null without OAuth.' }),
   authorizationServer: z.string().nullable().meta({
     description:
-      'The issuer with which somebody first signed in. Another one is refused until `oauth` is entered again.',
+      'The issuer with which somebody first signed in. Another one is refused until an admin accepts it.',
   }),
   signIn: signInState.nullable().meta({ description: 'The key’s sign-in; null if it has none of its own.' }),
   createdAt: isoTime,

@@ -14,7 +14,7 @@ import { countServerClients } from '../../../src/store/server-sign-ins.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { depsAt } from '../deps.ts';
-import { ANYBODY, begin, HERE, newTool, RULES } from './signing-in.ts';
+import { ANYBODY, begin, HERE, newOperator, newTool, RULES } from './signing-in.ts';
 import { StubServer } from './stub-server.ts';
 
 let store: TestStore;
@@ -117,32 +117,59 @@ describe('a server that leads to the sign-in of another service', () => {
   });
 
   test('another authorization server than that of the first sign-in, until an admin enters the sign-in again', async () => {
-    const at = await tool();
+    const at = await tool({ as: 'person' });
+    const ann = await newOperator(deps);
     const now = async () => (await findTool(store.db, at.id)) as ConnectedTool;
+    const leave = async () => {
+      const { url, browser } = await begin(signIns, await now(), ann);
+      const state = new URL(url).searchParams.get('state') ?? '';
+      const answer = new URLSearchParams({ code: 'c', state });
+      return () => signIns.finish({ toolId: at.id, answer, browser }, ANYBODY);
+    };
     // Until somebody has signed in, none is known.
-    const { query, browser } = await begun(at);
+    const late = await leave();
     stub.issuerPath = '/second';
-    await signIn(await now());
+    await (await leave())();
     expect(JSON.parse((await now()).authorizationServer ?? '')).toEqual({
       issuer: `${stub.origin}/second`,
       authorization_endpoint: `${stub.origin}/authorize`,
       token_endpoint: `${stub.origin}/token`,
     });
-    await signIn(await now());
-    const late = new URLSearchParams({ code: 'c', state: query.get('state') ?? '' });
-    expect(await faultOf(signIns.finish({ toolId: at.id, answer: late, browser }, ANYBODY))).toMatch(
-      /^conflict: It now names another authorization server/,
-    );
+    await (await leave())();
+    expect(await faultOf(late())).toMatch(/^conflict: It now names another authorization server/);
     stub.metadata = { authorization_endpoint: `${stub.origin}/elsewhere` };
-    expect(await faultOf(begin(signIns, await now()))).toMatch(/^conflict: It now names other endpoints/);
+    expect(await faultOf(leave())).toMatch(/^conflict: It now names other endpoints/);
     stub.reset();
     const sentence = `another authorization server, ${stub.origin}, than at the first sign-in, ${stub.origin}/second`;
-    expect(await faultOf(begin(signIns, await now()))).toContain(sentence);
+    expect(await faultOf(leave())).toContain(sentence);
     await editTool(deps, 'admin', RULES, at.keyId, at.id, { name: 'renamed' });
-    expect(await faultOf(begin(signIns, await now()))).toContain(sentence);
-    await editTool(deps, 'admin', RULES, at.keyId, at.id, { oauth: { as: 'key' } });
-    await signIn(await now());
+    expect(await faultOf(leave())).toContain(sentence);
+    await editTool(deps, 'admin', RULES, at.keyId, at.id, { oauth: { as: 'person' } });
+    await (await leave())();
     expect((await now()).authorizationServer).toContain(`"${stub.origin}"`);
+  });
+
+  test('an admin who signs in for a key accepts the other one that the page names, and no further one', async () => {
+    const at = await tool();
+    const now = async () => (await findTool(store.db, at.id)) as ConnectedTool;
+    await signIn(at);
+    const before = await begun(await now());
+    stub.issuerPath = '/second';
+    const { change } = await signIns.look(await now(), null);
+    expect(change).toBe(
+      `It now names another authorization server, ${stub.origin}/second, than at the first sign-in, ${stub.origin}.`,
+    );
+    const [first, second] = [await begun(await now()), await begun(await now())];
+    const back = ({ query, browser }: typeof first) => {
+      const answer = new URLSearchParams({ code: 'c', state: query.get('state') ?? '' });
+      return signIns.finish({ toolId: at.id, answer, browser }, ANYBODY);
+    };
+    await back(first);
+    expect((await now()).authorizationServer).toContain('/second');
+    await back(second);
+    // Whoever began before was shown that nothing has changed.
+    expect(await faultOf(back(before))).toMatch(/^conflict: It now names another/);
+    expect((await now()).authorizationServer).toContain('/second');
   });
 
   test('whoever was shown something else does not leave', async () => {
