@@ -24,6 +24,7 @@ import {
   CODES,
   ENVELOPE,
   type Id,
+  MAX_REPEATED,
   metaOf,
   REFERENCE_META,
   RpcError,
@@ -99,7 +100,7 @@ export async function callTool(services: CallServices, asked: Call): Promise<Jso
   const span = beginSpan(services, call, startedAt, tool);
   return withinSpan(span, () =>
     tool === null
-      ? Promise.reject(new RpcError(CODES.invalidParams, `Unknown tool: ${name}`))
+      ? Promise.reject(new RpcError(CODES.invalidParams, `Unknown tool: ${name.slice(0, MAX_REPEATED)}`))
       : checkAndForward(services, { ...call, span }, name, tool, args),
   );
 }

@@ -20,6 +20,12 @@ export const REFERENCE_META = 'toolgate/referenceId';
 
 export type Id = string | number;
 
+/**
+ * The longest text of a client, in characters, that our answers repeat. They are not counted for its key: an `id` of four
+ * megabytes came back as an answer that nobody had to read, on as many connections as a client liked.
+ */
+export const MAX_REPEATED = 1024;
+
 export interface RpcRequest {
   kind: 'request';
   id: Id;
@@ -75,11 +81,16 @@ export function readMessage(value: Json): RpcMessage {
     throw invalid('a message is an object with "jsonrpc": "2.0"');
   const { id, method, params } = value;
   if (method === undefined) return readResponse(value);
-  if (typeof method !== 'string') throw invalid('"method" is a string');
+  if (!isRepeatable(method)) throw invalid(`"method" is a string of at most ${MAX_REPEATED} characters`);
   if (params !== undefined && !isObject(params)) throw invalid('"params" is an object');
   if (id === undefined) return { kind: 'notification', method, params: params ?? {} };
-  if (typeof id !== 'string' && !Number.isInteger(id)) throw invalid('"id" is a string or an integer');
+  if (!isRepeatable(id) && !Number.isInteger(id))
+    throw invalid(`"id" is a string of at most ${MAX_REPEATED} characters or an integer`);
   return { kind: 'request', id: id as Id, method, params: params ?? {} };
+}
+
+export function isRepeatable(value: Json | undefined): value is string {
+  return typeof value === 'string' && value.length <= MAX_REPEATED;
 }
 
 function readResponse(value: JsonObject): RpcResponse {

@@ -8,7 +8,7 @@ import type { Forward } from '../store/keys.ts';
 import { takeListPlace } from './answers.ts';
 import { metaForUpstream } from './legs.ts';
 import { listAll } from './pages.ts';
-import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from './protocol.ts';
+import { CODES, ENVELOPE, isRepeatable, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
 import type { MadeList } from './shared-work.ts';
@@ -187,7 +187,8 @@ async function one(
 
 /** The data of an error, with the address that the client knows. */
 function about(params: JsonObject, data?: Json): { data?: Json } {
-  if (params['uri'] !== undefined) return { data: { ...(isObject(data) ? data : {}), uri: params['uri'] } };
+  const { uri } = params;
+  if (isRepeatable(uri)) return { data: { ...(isObject(data) ? data : {}), uri } };
   return data === undefined ? {} : { data };
 }
 

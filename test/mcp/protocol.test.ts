@@ -40,6 +40,8 @@ test('answers, with what an error leaves out filled in and an invalid id left ou
 
 test('what is no message says why', () => {
   const NONE = 'a message is an object with "jsonrpc": "2.0"';
+  const METHOD = '"method" is a string of at most 1024 characters';
+  const ID = '"id" is a string of at most 1024 characters or an integer';
   const wrong: [text: string, why: string][] = [
     ['null', NONE],
     ['[]', NONE],
@@ -48,14 +50,16 @@ test('what is no message says why', () => {
     ['{"method":"m"}', NONE],
     ['{"jsonrpc":"1.0","method":"m"}', NONE],
     ['{"jsonrpc":2.0,"method":"m"}', NONE],
-    ['{"jsonrpc":"2.0","method":7}', '"method" is a string'],
-    ['{"jsonrpc":"2.0","method":null}', '"method" is a string'],
+    ['{"jsonrpc":"2.0","method":7}', METHOD],
+    ['{"jsonrpc":"2.0","method":null}', METHOD],
+    [`{"jsonrpc":"2.0","method":"${'m'.repeat(1025)}"}`, METHOD],
     ['{"jsonrpc":"2.0","method":"m","params":[1]}', '"params" is an object'],
     ['{"jsonrpc":"2.0","method":"m","params":null}', '"params" is an object'],
     ['{"jsonrpc":"2.0","method":"m","params":12345678901234567890}', '"params" is an object'],
-    ['{"jsonrpc":"2.0","method":"m","id":null}', '"id" is a string or an integer'],
-    ['{"jsonrpc":"2.0","method":"m","id":1.5}', '"id" is a string or an integer'],
-    ['{"jsonrpc":"2.0","method":"m","id":{}}', '"id" is a string or an integer'],
+    ['{"jsonrpc":"2.0","method":"m","id":null}', ID],
+    ['{"jsonrpc":"2.0","method":"m","id":1.5}', ID],
+    ['{"jsonrpc":"2.0","method":"m","id":{}}', ID],
+    [`{"jsonrpc":"2.0","method":"m","id":"${'i'.repeat(1025)}"}`, ID],
     ['{"jsonrpc":"2.0","id":1}', 'a response has a "result" or an "error"'],
     ['{"jsonrpc":"2.0","id":1,"result":[]}', 'a response has a "result" or an "error"'],
     ['{"jsonrpc":"2.0","id":1,"error":"no"}', 'a response has a "result" or an "error"'],

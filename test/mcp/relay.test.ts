@@ -10,6 +10,7 @@ import {
   LegacyClient,
   META,
   modern,
+  postMcp,
   RecordingUpstream,
 } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -151,6 +152,23 @@ test('what belongs to no Connected Tool of the key is unknown, and not recorded'
     expect((await client.request(method, params)).error.code).toBe(-32602);
   }
   expect(await auditOf(service, keyId)).toEqual([]);
+});
+
+test('what a client sent comes back only if it is short', async () => {
+  const { key } = await keyThat(['resources'], upstreams.legacy);
+  const client = await LegacyClient.open(service, key);
+  const long = 'x'.repeat(100_000);
+  const messages = [
+    { id: long, method: 'ping' },
+    { id: 1, method: long },
+    { id: 1, method: 'tools/call', params: { name: long } },
+    { id: 1, method: 'resources/read', params: { uri: long } },
+    { id: 1, method: 'resources/read', params: { uri: [long] } },
+  ].map(each => ({ jsonrpc: '2.0', ...each }));
+  for (const sent of [...messages, messages]) {
+    const { text } = await postMcp(service, key, sent, { headers: { 'Mcp-Session-Id': client.sessionId } });
+    expect(text.length).toBeLessThan(5000);
+  }
 });
 
 test('an upstream without prompts is not asked for them', async () => {
