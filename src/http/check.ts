@@ -71,8 +71,8 @@ function check(incoming: Incoming<Body, unknown>): Promise<Response> {
 }
 
 /**
- * Answers the usual request, with a known credential and a small, plain JSON body, without the steps that only other requests
- * need; those took 2 µs together. Null: this is not the usual request.
+ * Answers the usual request, with a known credential and a small, plain JSON body, without the steps that only other
+ * requests need; those took 2 µs together. Null: this is not the usual request.
  */
 function quickly(services: Services, request: Request, startedAt: number): Promise<Response> | null {
   // Reading a header is expensive, and the first read also makes the headers object.

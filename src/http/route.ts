@@ -64,8 +64,8 @@ export interface Services {
 }
 
 /**
- * Who may call a route. `agent`: a key, a session, or a token of a person. `door`: a key or a session. `key`: a key only. `own`, `view`, `resolve`, `admin`: operators, from
- * the lowest role to the highest; `own` is for what is about themselves.
+ * Who may call a route. `agent`: a key, a session, or a token of a person. `door`: a key or a session. `key`: a key only.
+ * `own`, `view`, `resolve`, `admin`: operators, from the lowest role to the highest; `own` is for what is about themselves.
  */
 export type Access = 'public' | 'agent' | 'door' | 'key' | 'own' | 'view' | 'resolve' | 'admin';
 

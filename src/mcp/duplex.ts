@@ -199,7 +199,10 @@ export abstract class Duplex implements Wire {
     this.#endIfUnused();
   }
 
-  /** The bytes of a large answer are handed to its call. A small one waits for room only if many of them are one answer, as pages. */
+  /**
+   * Hands a response, with the bytes that it counts, to the call that waits for it. A small one has to wait for room only
+   * if it belongs to an answer that is large, such as a list of many pages.
+   */
   #answer(response: RpcResponse, text: string, ration: AnswerRation | null): void {
     const waiting = this.#done(response.id as number);
     if (waiting === undefined) ration?.free();

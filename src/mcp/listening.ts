@@ -8,7 +8,7 @@ import { type RpcNotification, readMessage } from './protocol.ts';
 
 /** How many streams all upstreams of this process may have together. */
 const MAX_STREAMS = 256;
-/** The largest event. All streams together may be in the middle of one each. */
+/** The largest event. Each stream may hold one that is not complete yet. */
 const MAX_EVENT_BYTES = 256 * 1024;
 /** The pauses before each further attempt. They begin again after a stream that lasted. */
 const PAUSES_MS = [1000, 5000, 15_000, 60_000];

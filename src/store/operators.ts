@@ -112,7 +112,7 @@ export async function canSignIn(db: Queries, id: string, signOnIssuer: string | 
   return (await db.all(sql, [id, signOnIssuer ?? ''])).length > 0;
 }
 
-/** The admins who can sign in, or two of them. */
+/** At most two of the admins who can sign in: enough to know whether one is the last. */
 export async function someAdmins(db: Queries, signOnIssuer: string | null): Promise<string[]> {
   const rows = await db.all<{ id: string }>(
     `SELECT id FROM operators WHERE role = 'admin' AND ${SIGNS_IN('$1')} LIMIT 2`,

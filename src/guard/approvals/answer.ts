@@ -4,7 +4,7 @@
 // where each approval has to be proven (proofs.ts), also without a group.
 
 import { type Resolution, statusAfter } from '../../core/approval.ts';
-import { GuardError, invalidInput } from '../../core/errors.ts';
+import { type GuardError, invalidInput } from '../../core/errors.ts';
 import { VOTED } from '../../core/event.ts';
 import {
   type ApprovalRecord,
@@ -25,6 +25,7 @@ import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { approvalsLock, OPERATORS_LOCK } from '../locks.ts';
 import { emit } from '../outgoing/outbox.ts';
+import { signInEnded } from '../people/acting.ts';
 import { type Answerer, answerFault, storedFault } from './approvers.ts';
 import { type Binds, type Bounds, boundRuleDigest, boundsOf } from './bound-grants.ts';
 import { type GivenProof, keepProof, type Proven, prove } from './proofs.ts';
@@ -107,8 +108,7 @@ async function admit(
   }
   const operator = await findOperator(tx, who.operatorId);
   // Somebody who was reset meanwhile, or has not joined yet, has no sign-in.
-  if (operator?.status !== 'active')
-    throw new GuardError('unauthenticated', 'This sign-in has ended; sign in again.');
+  if (operator?.status !== 'active') throw signInEnded();
   const fault = await storedFault(tx, deps, approval, operator);
   if (fault !== null) throw fault;
   return { by: `operator:${operator.email}`, operatorId: operator.id };

@@ -66,8 +66,8 @@ export interface GroupWork<Item, Result> {
   /** Whether a request probably belongs into the groups of the next GroupCommit. */
   moves?(request: Item): boolean;
   /**
-   * Does what a request that was left for a later group needs, and what would take too long while locks are held; null if
-   * that is nothing.
+   * Prepares a request that was left for a later group: it does the work that would take too long while locks are held.
+   * Null if there is no such work.
    */
   prepare?(request: Item): Promise<void> | null;
   /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
@@ -88,7 +88,7 @@ export class GroupCommit<Item, Result> {
   /** Those of the group under way that are decided in a later one. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
-  /** Those that are prepared for a later group. */
+  /** The preparations that are under way. */
   readonly #preparing = new Set<Promise<void>>();
   /** How many checks waited when the last group was put together. */
   #lastSize = 0;
@@ -202,11 +202,11 @@ export class GroupCommit<Item, Result> {
     this.#expire();
   }
 
-  /** Nothing waits for it meanwhile, and it is answered in time. */
+  /** Other requests do not wait for the preparation. If it takes too long, the request is answered with that error. */
   #putBackAfter(prepared: Promise<void>, each: Waiting<Item, Result>): void {
     const late = setTimeout(() => {
       each.answer(tooLate());
-      // A timer may fire a moment early, and what was answered is not decided any more.
+      // The request is answered, so no group may decide it, even if this timer fired a moment before the deadline.
       each.deadline = 0;
     }, each.deadline - performance.now());
     const back = () => {
@@ -224,9 +224,9 @@ export class GroupCommit<Item, Result> {
   }
 
   /**
-   * Waits for one turn of the event loop, and for further turns as long as each brings more checks, for a short time. A commit costs the
-   * same for one check as for many. Under load this doubles the checks that share one (CPU time per check fell by a
-   * sixth), and a lone check waits for a single turn.
+   * Waits for one turn of the event loop, and for further ones, 2 ms at most, as long as each brings more checks.
+   * A commit costs the same for one check as for many. Under load this doubles the checks that share one (CPU time per
+   * check fell by a sixth), and a lone check waits for a single turn.
    *
    * A group that is smaller than the one before it waits for one turn more, because callers that were just answered can
    * come back in the next turn at the earliest. Otherwise groups of 1 and of 63 took turns with 64 callers.

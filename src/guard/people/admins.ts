@@ -20,7 +20,7 @@ export function changeOperators<T>(
   });
 }
 
-/** Whether an admin can sign in. Somebody who is only invited, or known by a company token alone, cannot. */
+/** Whether there is an admin who can sign in. Whoever is only invited, or known by a company token alone, cannot. */
 export async function anyAdmin(db: Queries, { settings }: Deps): Promise<boolean> {
   return (await someAdmins(db, settings.oidcIssuer)).length > 0;
 }

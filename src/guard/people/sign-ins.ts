@@ -133,7 +133,7 @@ export function signInsAlive(now: number): { usedAfter: number; createdAfter: nu
 }
 
 export async function signOut(deps: Deps, secret: string): Promise<void> {
-  // Whoever is signed out waits for what is being changed with this sign-in (acting.ts).
+  // The lock waits for what is being changed with this sign-in: acting.ts shares it.
   await deps.db.transaction({ exclusive: [OPERATORS_LOCK] }, tx => removeSignIn(tx, hashToken(secret)));
 }
 

@@ -14,7 +14,7 @@ export class AnswerRation {
   #part: Part | null = null;
   #bytes = 0;
   #counted = 0;
-  #given = false;
+  #isFree = false;
   /** What is given back together with the bytes. */
   readonly #kept: (() => void)[] = [];
 
@@ -34,17 +34,17 @@ export class AnswerRation {
   }
 
   /**
-   * Takes more bytes. They wait for room in the key's share, but for nothing (null) as long as the answer is small. Rejects
-   * with the reason of the signal.
+   * Counts more bytes of the answer. Resolves when the key's share has room for them, and rejects with the reason of the
+   * signal. Null: the answer is still small, so there is nothing to wait for.
    */
   grow(bytes: number, signal: AbortSignal): Promise<void> | null {
     this.#bytes += bytes;
-    if (!this.isLarge || this.#given) return null;
+    if (!this.isLarge || this.#isFree) return null;
     const more = this.#bytes - this.#counted;
     this.#counted = this.#bytes;
     this.#part ??= this.#shares.part(this.#caller);
-    // Whoever wanted the answer may go while it waits.
-    return this.#part.growWithRoom(more, signal).then(() => (this.#given ? this.#part?.free() : undefined));
+    // The client may have gone meanwhile.
+    return this.#part.growWithRoom(more, signal).then(() => (this.#isFree ? this.#part?.free() : undefined));
   }
 
   /** Gives bytes back that do not become a part of the answer. */
@@ -63,7 +63,7 @@ export class AnswerRation {
     // The part itself, which keeps its age.
     if (this.#part === null) this.#part = other.#part;
     else this.keep(() => other.#part?.free());
-    if (this.#given) this.#part?.free();
+    if (this.#isFree) this.#part?.free();
   }
 
   /** Waits for the key's turn to parse or to write so many bytes. Small work does not wait: null. */
@@ -71,15 +71,15 @@ export class AnswerRation {
     return isLarge(bytes) ? this.#turns.next(this.#caller) : null;
   }
 
-  /** Has something given back when the answer is read, or nobody wants it any more. */
+  /** Calls `giveBack` when the answer is read, or when nobody wants it any more. */
   keep(giveBack: () => void): void {
-    if (this.#given) giveBack();
+    if (this.#isFree) giveBack();
     else this.#kept.push(giveBack);
   }
 
   /** The answer is read, or nobody wants it any more. It may be called more than once. */
   free(): void {
-    this.#given = true;
+    this.#isFree = true;
     this.#part?.free();
     for (const giveBack of this.#kept.splice(0)) giveBack();
   }

@@ -9,12 +9,12 @@ export interface Paced {
   free: () => void;
 }
 
-export interface PacedBody {
+interface PacedBody {
   /** The next part; null at the end. */
   next: () => Paced | null | Promise<Paced | null>;
   /** Called before the next part is awaited: until then the client has nothing to read. */
   waiting: () => void;
-  /** Called whenever there is a piece to read: the client may take its time for it. */
+  /** Called whenever there is a piece to read: from now on the client's time to read it counts. */
   reading: () => void;
   /** Called if the client goes before it has read everything. */
   gone: () => void;

@@ -11,7 +11,7 @@ const MIB = 1024 * 1024;
 /** The largest request has 8 MiB by default. A check has at most one. */
 export const REQUEST_BYTES = 16 * MIB;
 /** Without a credential a request has at most 64 KiB. Many people may share an address. */
-export const ANONYMOUS_REQUEST_BYTES = 2 * MIB;
+const ANONYMOUS_REQUEST_BYTES = 2 * MIB;
 /** A tool server's answer has at most 16 MiB. */
 export const ANSWER_BYTES = 16 * MIB;
 

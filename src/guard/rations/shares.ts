@@ -1,6 +1,6 @@
 // How many bytes each caller may hold in this process at once. Whoever would hold more than their share is refused, or
-// waits until some of their own bytes are free; what others hold matters to nobody. One piece alone is within every
-// share, however large it is: other bounds say how large a piece may be.
+// waits until some of their own bytes are free. Shares do not depend on each other. A caller's only piece is never refused,
+// however large it is: other bounds say how large a piece may be.
 
 import { GuardError } from '../../core/errors.ts';
 
@@ -10,7 +10,7 @@ interface Holder {
   bytes: number;
 }
 
-/** What one caller holds: its pieces, the oldest first, and those of them that wait for room. */
+/** What one caller holds: the bytes, the pieces that have them (the oldest first), and how to wake those that wait for room. */
 interface Account {
   bytes: number;
   holders: Set<Holder>;

@@ -6,7 +6,7 @@
 const LONGEST_REST_MS = 100;
 
 export class Turns {
-  /** For each caller, what it waits with. The caller whose turn is next comes first. */
+  /** The pieces of work that wait, by caller. The caller whose turn is next comes first. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #running = false;
 
