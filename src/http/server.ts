@@ -18,6 +18,12 @@ import { beginSpan, endSpan, isTraced } from './tracing.ts';
 
 /** No body may ever be larger. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;
+/**
+ * How many requests are begun in one turn of the event loop; the others begin in the next. The runtime accepts connections
+ * as long as any wait, and begins a request as soon as its connection is accepted. So fifty clients that opened a
+ * connection for each request, and were answered at once, kept it there for seconds in which nobody else was served.
+ */
+const MOST_A_TURN = 128;
 /** How long a stop waits for the answers to requests that were given up. */
 const LAST_ANSWERS_MS = 1000;
 
@@ -41,7 +47,7 @@ export function serve(services: Services, host: string, port: number, reusePort 
     reusePort,
     maxRequestBodySize: MAX_BODY,
     routes: table,
-    fetch: request => desk.atNoPath(request),
+    fetch: desk.inTurn(request => desk.atNoPath(request)),
     error: error => desk.refuse(null, error),
   });
   // The runtime counts a request until its answer is written, also if that is a stream.
@@ -83,6 +89,8 @@ type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Respo
 class Desk {
   readonly #services: Services;
   #open = true;
+  /** How many requests came in this turn of the event loop. */
+  #begun = 0;
   underWay = 0;
 
   constructor(services: Services) {
@@ -95,9 +103,20 @@ class Desk {
 
   byPath(): Record<string, Handler> {
     const table: Record<string, Handler> = {};
-    for (const path of OTHER_PATHS) table[path] = this.#loadedFirst(path);
-    for (const { path } of firstRoutes) table[path] ??= this.#atPath(path, firstRoutes);
+    for (const path of OTHER_PATHS) table[path] = this.inTurn(this.#loadedFirst(path));
+    for (const { path } of firstRoutes) table[path] ??= this.inTurn(this.#atPath(path, firstRoutes));
     return table;
+  }
+
+  inTurn(handler: Handler): Handler {
+    return (request, server) => {
+      if (this.#begun++ === 0)
+        setImmediate(() => {
+          this.#begun = 0;
+        });
+      if (this.#begun <= MOST_A_TURN) return handler(request, server);
+      return new Promise(setImmediate).then(() => handler(request, server));
+    };
   }
 
   /** The first request to the path waits until all routes are loaded. */
