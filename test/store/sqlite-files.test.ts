@@ -84,7 +84,8 @@ describe('no commit is answered, and nothing is read any more, after', () => {
       const refused = await refusal(put(db, 'after'));
       expect(refused).toBeInstanceOf(FatalStoreError);
       expect(String(refused)).toContain(`${path}${end} was `);
-      expect(fatal).toEqual([refused as Error]);
+      // The look of every second may have noticed it too.
+      expect(fatal).toContain(refused as Error);
       expect(await refusal(db.all('SELECT 1'))).toBeInstanceOf(FatalStoreError);
       await db.close();
     });

@@ -38,6 +38,15 @@ import { Slice } from './slice.ts';
  */
 const ASKING_MS = 4;
 
+/** What the calls of one group share. Each decision adds its entry. */
+interface Round {
+  tx: Transaction;
+  now: number;
+  limits: LimitFacts | null;
+  slice: Slice;
+  entries: AuditEntry[];
+}
+
 /** What the groups of one process share. */
 export interface CheckMemory extends GroupMemory {
   /** The turns of large pieces of work. */
@@ -110,14 +119,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 
   async decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<Outcome<Verdict>[]> {
-    const group = await readGroup(
-      this.#deps,
-      tx,
-      requests,
-      this.#memory,
-      !this.#movesMetered,
-      this.#conditionTurns,
-    );
+    const meters = !this.#movesMetered;
+    const group = await readGroup(this.#deps, tx, requests, this.#memory, meters, this.#conditionTurns);
     const metered = this.#metered(group);
     const { limitTime } = group;
     const cases = group.cases.filter(isCase);
@@ -134,6 +137,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     this.#toHold = [];
     this.#hasAsked = false;
     const entries: AuditEntry[] = [];
+    const round: Round = { tx, now: group.now, limits, slice, entries };
     const results: Outcome<Verdict>[] = new Array(requests.length);
     const order = approvals === null ? null : inAskingOrder(group.cases, asking);
     for (let turn = 0; turn < requests.length; turn++) {
@@ -150,14 +154,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
         const result =
           approvals === null || question === undefined
             ? decideByRule(each, usedUp, entries)
-            : await this.#decideAsking(tx, each, question, approvals, usedUp, entries, group.now, slice);
-        const entry = entries[written];
-        if (entry !== undefined) {
-          entry.shadow = shadow;
-          if (each.request.span?.sampled) this.#traced.push({ request: each.request, entry });
-        }
-        if (each.metered !== null && !unsent(each) && 'decision' in result && result.decision === 'allow')
-          limits?.count(each.metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
+            : await this.#decideAsking(round, each, question, approvals, usedUp);
+        this.#note(round, each, result, entries[written], shadow);
         results[index] = result;
       }
     }
@@ -171,6 +169,23 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     approvals?.write(tx);
     await this.#log.insert(tx, entries);
     return results;
+  }
+
+  /** Adds to the entry of a decided call what its shadow says, and counts the call against its limit. */
+  #note(
+    { limits, entries }: Round,
+    each: Case,
+    result: Verdict | GuardError,
+    entry: AuditEntry | undefined,
+    shadow: AuditEntry['shadow'],
+  ): void {
+    const { request, metered } = each;
+    if (entry !== undefined) {
+      entry.shadow = shadow;
+      if (request.span?.sampled) this.#traced.push({ request, entry });
+    }
+    if (metered !== null && !unsent(each) && 'decision' in result && result.decision === 'allow')
+      limits?.count(metered, Math.max(entries.at(-1)?.at ?? 0, this.#deps.now()));
   }
 
   committed(): void {
@@ -233,14 +248,11 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
 
   /** Decides first and then spends the approval that freed the call. If it can no longer be spent, it decides again. */
   async #decideAsking(
-    tx: Transaction,
+    { tx, now, slice, entries }: Round,
     each: Case,
     asking: Asking,
     approvals: ApprovalFacts,
     usedUp: boolean,
-    entries: AuditEntry[],
-    now: number,
-    slice: Slice,
   ): Promise<Verdict | GuardError> {
     const { request, key, considered, drift } = each;
     const handedTo = receiverOf(asking);

@@ -183,6 +183,19 @@ export class Visits {
     return { url: url.href, browser };
   }
 
+  async #take(state: string, browser: string | null): Promise<Visit> {
+    const { db, vault, now } = this.#deps;
+    const hash = hashToken(state);
+    const taken = await db.transaction({}, tx => takeServerVisit(tx, hash, hashToken(browser ?? ''), now()));
+    if (taken === null) {
+      throw new GuardError(
+        'gone',
+        'This sign-in was used, took too long or began in another browser. Begin again.',
+      );
+    }
+    return JSON.parse(vault.decrypt(taken, aboutVisit(hash)));
+  }
+
   /** Takes a visit that came back to its callback, once, in the browser that began it. */
   async finish(
     { redirectUri, answer, browser }: Returned,
@@ -190,17 +203,7 @@ export class Visits {
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const deps = this.#deps;
     const state = answer.get('state') ?? '';
-    const hash = hashToken(state);
-    const taken = await deps.db.transaction({}, tx =>
-      takeServerVisit(tx, hash, hashToken(browser ?? ''), deps.now()),
-    );
-    if (taken === null) {
-      throw new GuardError(
-        'gone',
-        'This sign-in was used, took too long or began in another browser. Begin again.',
-      );
-    }
-    const visit: Visit = JSON.parse(deps.vault.decrypt(taken, aboutVisit(hash)));
+    const visit = await this.#take(state, browser);
     if (visit.redirectUri !== redirectUri) throw elsewhere();
     const owner = visit.personId === '' ? null : visit.personId;
     await wantOwner(owner, deps.db);
