@@ -19,7 +19,7 @@ const insert = (entries: string): Patch => ({
   replace: `this.#log.insert(tx, ${entries});`,
 });
 const MERGED = insert('[...new Map(entries.map(each => [each.toolName, each])).values()]');
-const TWICE = insert('entries.flatMap(each => [each, { ...each, id: newId() }])');
+const TWICE = insert('entries.flatMap(each => [each, { ...each, id: crypto.randomUUID() }])');
 
 for (const engine of await engines()) {
   test(`${engine}: there is one entry for every verdict and no other`, async () => {

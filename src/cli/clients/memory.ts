@@ -86,11 +86,27 @@ function lock(folder: string): string[] {
       if ((code !== 'EEXIST' && code !== 'ENOENT') || Date.now() > end)
         throw new CliError(EXIT.noAnswer, `${folder} cannot be written.`, { cause: error });
     }
-    const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-    // Its process was ended before it could remove it.
-    if (Date.now() - since > LOCK_MS) rmSync(path, { recursive: true, force: true });
+    if (isLeft(path)) removeLeft(path);
     else Bun.sleepSync(10);
   }
+}
+
+/** Whether the process that made it was ended before it could remove it. */
+function isLeft(path: string): boolean {
+  return Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) > LOCK_MS;
+}
+
+/** Only one process at a time looks and removes: another one would remove the lock that the first has taken by then. */
+function removeLeft(path: string): void {
+  const removing = `${path}.left`;
+  try {
+    mkdirSync(removing);
+  } catch {
+    if (isLeft(removing)) rmSync(removing, { recursive: true, force: true });
+    return;
+  }
+  if (isLeft(path)) rmSync(path, { recursive: true, force: true });
+  rmSync(removing, { recursive: true, force: true });
 }
 
 function isEmpty({ clients, files, keys }: Memory): boolean {
