@@ -1,8 +1,10 @@
 // A sign-in whose password was right when it began, and not any more once it was hashed: it opens nothing. What
-// happens in between comes right after the hash was read, so that nothing depends on how long hashing takes.
+// happens in between comes right after the hash was read, so that nothing depends on how long hashing takes. And a
+// sign-out with a cookie that is no sign-in, which anybody can send: it waits for nobody, so nobody waits for it.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { newId } from '../../../src/guard/ids.ts';
+import { OPERATORS_LOCK } from '../../../src/guard/locks.ts';
 import {
   changePassword,
   deleteOperator,
@@ -84,5 +86,9 @@ for (const engine of await engines()) {
         expect(rows).toEqual([]);
       });
     }
+
+    test('a sign-out of nobody does not wait for changes of operators', async () => {
+      await store.db.transaction({ exclusive: [OPERATORS_LOCK] }, () => signOut(deps(), 'x'.repeat(43)));
+    });
   });
 }
