@@ -5,8 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field } from '../../components/field.tsx';
 import { Copy } from '../../components/text.tsx';
-import { useGet } from '../../load.ts';
-import type { ConnectedTool, Settings } from '../../resources.ts';
+import type { ConnectedTool } from '../../resources.ts';
 
 const NAME = 'Prefix of its tools: name__tool. Lower-case letters, digits and -.';
 
@@ -111,11 +110,11 @@ const WHO = {
     'Everybody signs in to the server with their own account, here or when a call needs it. For keys that are open to people.',
 } as const;
 
-/** For servers that neither read our metadata document nor register clients. */
+/**
+ * For servers that neither read our metadata document nor register clients. The address is shown only whole: some services
+ * redirect to every path below the one that was entered, so with a shorter one they would also answer to other servers.
+ */
 function OwnApp({ current, redirect }: Required<OAuthFieldsProps>) {
-  const { data } = useGet<Settings>('/settings');
-  const publicUrl = data?.settings.find(each => each.name === 'publicUrl')?.value ?? null;
-  const all = `${(publicUrl ?? location.origin).replace(/\/+$/, '')}/oauth/callback`;
   const isOpen = current?.clientId !== undefined || current?.trustedHosts !== undefined;
   return (
     <details class="circumstances own-app" open={isOpen}>
@@ -125,16 +124,12 @@ function OwnApp({ current, redirect }: Required<OAuthFieldsProps>) {
           Most servers need none of this. Some, such as GitHub, register no clients: make an OAuth app there,
           and enter its id and secret here.{' '}
           {redirect === null
-            ? 'The app has to redirect to an address that begins like this. Edit shows the whole one, once the server is added:'
-            : 'The app has to redirect to this address:'}
+            ? 'The app has to redirect to an address that Edit shows once this is saved, and to no other.'
+            : 'The app has to redirect to this address, and to no other:'}
         </p>
-        <p class="cluster">
-          <code>{redirect ?? all}</code> <Copy text={redirect ?? all} label="Copy the address" wide />
-        </p>
-        {data !== undefined && publicUrl === null && (
-          <p class="hint">
-            <code>TOOLGATE_PUBLIC_URL</code> is not set. The address is right only if you opened the dashboard
-            at the address that the service printed when it started.
+        {redirect !== null && (
+          <p class="cluster">
+            <code>{redirect}</code> <Copy text={redirect} label="Copy the address" wide />
           </p>
         )}
         <Field label="Client id">
