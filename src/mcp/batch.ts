@@ -5,6 +5,7 @@ import { GuardError } from '../core/errors.ts';
 import { type Json, type JsonObject, writeJson } from '../core/json.ts';
 import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import { type Paced, pacedBody } from '../guard/rations/paced-body.ts';
+import { keyName } from '../guard/rations/rations.ts';
 import { answerTogether } from './answer-call.ts';
 import { type Answer, failure, JSON_HEADERS, type Reply, responseOf } from './answers.ts';
 import { CallCancelled, isPlain } from './call.ts';
@@ -25,6 +26,8 @@ import {
 import type { ClientRequest, McpServices } from './services.ts';
 
 const MAX_BATCH = 100;
+/** A larger batch takes a turn of its key: on 400 connections, batches of a hundred pings kept others waiting for seconds. */
+const SMALL_BATCH = 10;
 
 /** The protocol forbids it, and each would open an MCP session. */
 const NOT_HERE = new RpcError(
@@ -54,6 +57,7 @@ export async function answerBatch(
       signal: asked.request.signal,
     }),
   };
+  if (messages.length > SMALL_BATCH) await services.rations.turns.next(keyName(asked.principal.keyId));
   const batch = new Batch(messages.map(() => services.rations.answer(asked.principal.keyId)));
   begin(services, quiet, messages, answer, batch);
   await batch.smallOrLarge;

@@ -24,6 +24,7 @@ import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, events, RecordingUpstream, streamed } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
+import { countTurns } from '../support/turns.ts';
 import { clientRequest, HUB_SETTINGS } from './channel.ts';
 
 const MINUTE = 60_000;
@@ -295,6 +296,16 @@ test('a hundred lists in a batch are made once, and bounded together', async () 
   expect(text.length).toBeLessThan(MOST);
   expect(upstream.of('tools/list').length).toBe(before + 1);
   expect([confirmed, mcpSessions.found]).toEqual([1, 1]);
+});
+
+test('large batches take turns of their key, small ones do not', async () => {
+  const turnsFor = async (pings: number) => {
+    const turns = countTurns();
+    await Promise.all(Array.from({ length: 50 }, () => batch(new Array(pings).fill({ method: 'ping' }))));
+    return turns.stop();
+  };
+  expect(await turnsFor(10)).toBeLessThan(50);
+  expect(await turnsFor(11)).toBeGreaterThanOrEqual(49);
 });
 
 test('what the messages of a batch need is asked for once', async () => {
