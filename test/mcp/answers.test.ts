@@ -21,7 +21,7 @@ import { Places } from '../../src/mcp/places.ts';
 import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
-import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { connectedTool, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
@@ -113,20 +113,8 @@ async function newPrincipal(): Promise<Principal> {
   const { id: policyId } = await createPolicy(deps, 'admin', { name, description: '', rules });
   const input = { name, policyId, requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
   const { key } = await createKey(deps, 'admin', input);
-  const row = {
-    id: newId(),
-    keyId: key.id,
-    name: 'up',
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
-    updatedAt: null,
-    createdAt: NOW,
-  };
-  await store.db.transaction({}, async tx =>
-    insertConnectedTool(tx, { ...row, transport: 'http', target: upstream.url }),
-  );
+  const row = connectedTool({ keyId: key.id, target: upstream.url });
+  await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
   return { kind: 'key', keyId: key.id, sessionId: null, scope: null };
 }
 

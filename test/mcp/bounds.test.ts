@@ -7,7 +7,7 @@ import { Hub } from '../../src/mcp/hub.ts';
 import { Places } from '../../src/mcp/places.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
-import { NOW, openStore } from '../store/stores.ts';
+import { connectedTool, NOW, openStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService } from '../support/service.ts';
@@ -27,19 +27,7 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
   const server = new RecordingUpstream({ onCall: () => answer.promise });
   const keyId = newId();
   await store.db.transaction({}, tx =>
-    insertConnectedTool(tx, {
-      id: newId(),
-      keyId,
-      name: 'up',
-      transport: 'http',
-      target: server.url,
-      headersEncrypted: null,
-      oauthEncrypted: null,
-      oauthAs: null,
-      authorizationServer: null,
-      updatedAt: null,
-      createdAt: now,
-    }),
+    insertConnectedTool(tx, connectedTool({ keyId, target: server.url, createdAt: now })),
   );
   const [upstream] = await hub.of(keyId);
   const asking = { cancel: new AbortController(), timeoutMs: MINUTE };

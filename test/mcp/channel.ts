@@ -7,6 +7,7 @@ import { Duplex } from '../../src/mcp/duplex.ts';
 import type { ClientRequest } from '../../src/mcp/services.ts';
 import { SharedWork } from '../../src/mcp/shared-work.ts';
 import { Upstream, type UpstreamLimits } from '../../src/mcp/upstream.ts';
+import { connectedTool } from '../store/stores.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever was sent
 type Any = any;
@@ -106,20 +107,8 @@ export function upstreamOn(
 ): Made {
   const opened: Channel[] = [];
   let changed = 0;
-  const row = {
-    id,
-    keyId: 'key',
-    name: 'up',
-    target: '',
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
-    updatedAt: null,
-    createdAt: 0,
-  };
   const upstream = new Upstream(
-    { ...row, transport },
+    connectedTool({ id, transport, target: '' }),
     async (_tool, signal) => {
       const channel = await open(signal);
       channel.triesModern = transport === 'http';

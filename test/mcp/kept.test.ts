@@ -17,7 +17,7 @@ import type { StdioServer } from '../../src/server-file.ts';
 import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
 import { removeMcpSession } from '../../src/store/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';
-import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { connectedTool, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { ECHO, RecordingUpstream, stdioScript } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
@@ -142,19 +142,8 @@ describe('the Connected Tools of a key', () => {
   }
   async function connected(server: { url: string }, keyId: string = newId(), name = 'up') {
     const id = newId();
-    const row = {
-      id,
-      keyId,
-      name,
-      target: server.url,
-      headersEncrypted: null,
-      oauthEncrypted: null,
-      oauthAs: null,
-      authorizationServer: null,
-      updatedAt: null,
-      createdAt: now,
-    };
-    await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'http' }));
+    const row = connectedTool({ id, keyId, name, target: server.url, createdAt: now });
+    await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
     return { keyId, id };
   }
   const serving = (options?: ConstructorParameters<typeof RecordingUpstream>[0]) => {
@@ -269,19 +258,8 @@ describe('the Connected Tools of a key', () => {
     const hub = newHub({ declared });
     const keyId = newId();
     for (const [name, target] of ['declared', 'undeclared', 'constructor'].entries()) {
-      const row = {
-        id: newId(),
-        keyId,
-        name: `up${name}`,
-        target,
-        headersEncrypted: null,
-        oauthEncrypted: null,
-        oauthAs: null,
-        authorizationServer: null,
-        updatedAt: null,
-        createdAt: now,
-      };
-      await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'stdio' }));
+      const row = connectedTool({ keyId, name: `up${name}`, transport: 'stdio', target, createdAt: now });
+      await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
     }
     const [one, ...others] = (await hub.of(keyId)) as [Upstream, ...Upstream[]];
     await one.connect();

@@ -9,7 +9,7 @@ import { Offered } from '../../src/mcp/offered.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import type { Db } from '../../src/store/db.ts';
 import { depsAt } from '../guard/deps.ts';
-import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { connectedTool, openStore, type TestStore } from '../store/stores.ts';
 import { ECHO, RecordingUpstream } from '../support/mcp.ts';
 import { Channel, HUB_SETTINGS, upstreamOn } from './channel.ts';
 
@@ -40,19 +40,8 @@ afterAll(async () => {
 /** What an upstream offers that lists as it is told, and how often it was asked. */
 async function offering(list: (channel: Channel) => Any = () => listed(ECHO), db: Db = store.db) {
   const id = newId();
-  const row = {
-    id,
-    keyId: newId(),
-    name: 'up',
-    target: '',
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
-    updatedAt: null,
-    createdAt: NOW,
-  };
-  await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'stdio' }));
+  const row = connectedTool({ id, keyId: newId(), transport: 'stdio', target: '' });
+  await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
   const open = (): Channel => {
     const channel: Channel = new Channel({ 'tools/list': () => list(channel) });
     return channel;
@@ -143,19 +132,8 @@ test('what is read while the store is asked is not replaced by what the store re
 test('a tool that is known, of an upstream that said of no change, is found without another reading', async () => {
   const server = new RecordingUpstream();
   const [id, keyId] = [newId(), newId()];
-  const row = {
-    id,
-    keyId,
-    name: 'up',
-    target: server.url,
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
-    updatedAt: null,
-    createdAt: NOW,
-  };
-  await store.db.transaction({}, async tx => insertConnectedTool(tx, { ...row, transport: 'http' }));
+  const row = connectedTool({ id, keyId, target: server.url });
+  await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
   const listing = new Listing(deps, hub, false, () => {});
   jest.useFakeTimers();
   await listing.list(keyId);

@@ -20,7 +20,7 @@ import { Places } from '../../src/mcp/places.ts';
 import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
-import { NOW, openStore, type TestStore } from '../store/stores.ts';
+import { connectedTool, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, events, RecordingUpstream, streamed } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
@@ -114,20 +114,8 @@ async function newPrincipal(): Promise<Principal> {
   const { id: policyId } = await createPolicy(deps, 'admin', { name: newId(), description: '', rules });
   const settings = { requireSignInToApprove: false, expiresAt: null, notify: null, forward: [] };
   const { key } = await createKey(deps, 'admin', { name: newId(), policyId, ...settings });
-  const row = {
-    id: newId(),
-    keyId: key.id,
-    name: 'up',
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
-    updatedAt: null,
-    createdAt: NOW,
-  };
-  await store.db.transaction({}, async tx =>
-    insertConnectedTool(tx, { ...row, transport: 'http', target: upstream.url }),
-  );
+  const row = connectedTool({ keyId: key.id, target: upstream.url });
+  await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
   return { kind: 'key', keyId: key.id, sessionId: null, scope: null };
 }
 

@@ -11,6 +11,7 @@ import { MAX_MESSAGE_BYTES, type Wire } from '../../src/mcp/wire.ts';
 import { HttpWire } from '../../src/mcp/wire-http.ts';
 import { SseWire } from '../../src/mcp/wire-sse.ts';
 import { StdioWire } from '../../src/mcp/wire-stdio.ts';
+import { connectedTool } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { RecordingUpstream, stdioScript, streamed } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
@@ -40,20 +41,8 @@ function upstreamOn(
   open: (signal: AbortSignal) => Promise<Wire>,
   { limits = PLENTY, now = Date.now }: { limits?: UpstreamLimits; now?: () => number } = {},
 ): Upstream {
-  const row = {
-    id: 'id',
-    keyId: 'key',
-    name: 'up',
-    target: '',
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
-    updatedAt: null,
-    createdAt: 0,
-  };
   const upstream = new Upstream(
-    { ...row, transport },
+    connectedTool({ transport, target: '' }),
     (_tool, signal) => open(signal),
     newRation,
     now,

@@ -45,6 +45,7 @@ import { engines } from '../support/service.ts';
 import {
   approvalRecord,
   auditEntry,
+  connectedTool,
   idAt,
   keyRecord,
   NOW,
@@ -374,19 +375,8 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       if (n % 50 !== 0) tx.defer("UPDATE notifications SET status = 'sent' WHERE id = $1", [id]);
       pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
       if (n % 100 === 7) markDrift(tx, id, 't', { digest: 'e', definition: '{}', at: 0 });
-      await insertConnectedTool(tx, {
-        id,
-        keyId,
-        name: `tool ${n}`,
-        transport: 'http',
-        target: 'https://example.com',
-        headersEncrypted: null,
-        oauthEncrypted: null,
-        oauthAs: n % 50 === 0 ? 'person' : null,
-        createdAt: 0,
-        authorizationServer: null,
-        updatedAt: null,
-      });
+      const oauthAs = n % 50 === 0 ? 'person' : null;
+      await insertConnectedTool(tx, connectedTool({ id, keyId, name: `tool ${n}`, oauthAs, createdAt: 0 }));
       const owned = { toolId: id, personId: `person-${n % 100}` };
       const visit = { ...owned, hash: `hash ${n}`, expiresAt: NOW + n };
       await servers.insertServerVisit(tx, { ...visit, browserHash: 'b', stateEncrypted: 's' }, 0);

@@ -7,6 +7,7 @@ import { newId } from '../../src/guard/ids.ts';
 import type { ProofRecord } from '../../src/store/approval-proofs.ts';
 import type { ApprovalRecord } from '../../src/store/approvals.ts';
 import type { AuditEntry } from '../../src/store/audit-entry.ts';
+import type { ConnectedTool } from '../../src/store/connected-tools.ts';
 import type { Db } from '../../src/store/db.ts';
 import type { KeyRecord } from '../../src/store/keys.ts';
 import { openPostgres } from '../../src/store/postgres.ts';
@@ -129,6 +130,23 @@ export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
     createdAt: NOW,
     expiresAt: null,
     revokedAt: null,
+    ...more,
+  };
+}
+
+export function connectedTool(more: Partial<ConnectedTool> = {}): ConnectedTool {
+  return {
+    id: newId(),
+    keyId: 'key-1',
+    name: 'up',
+    transport: 'http',
+    target: 'https://mcp.example.com/',
+    headersEncrypted: null,
+    oauthEncrypted: null,
+    oauthAs: null,
+    authorizationServer: null,
+    createdAt: NOW,
+    updatedAt: null,
     ...more,
   };
 }

@@ -17,6 +17,7 @@ import { insertPolicy, insertPolicyVersion, updatePolicy } from '../../../src/st
 import {
   approvalRecord,
   auditEntry,
+  connectedTool,
   idAt,
   keyRecord,
   NOW,
@@ -90,19 +91,7 @@ for (const engine of await engines()) {
 
     test('rules and tools that are unused for as long as calls are counted, at most 90 days', async () => {
       await store.db.transaction({}, async tx => {
-        await insertConnectedTool(tx, {
-          id: 'tool-1',
-          keyId: 'key-1',
-          name: 'github',
-          transport: 'http',
-          target: 'https://mcp.example.com/',
-          headersEncrypted: null,
-          oauthEncrypted: null,
-          oauthAs: null,
-          authorizationServer: null,
-          createdAt: NOW,
-          updatedAt: null,
-        });
+        await insertConnectedTool(tx, connectedTool({ id: 'tool-1', name: 'github' }));
         for (const toolName of ['list', 'create'])
           pinDefinition(tx, {
             connectedToolId: 'tool-1',
