@@ -15,6 +15,7 @@ import { listDefinitions } from '../../src/store/connected-tools.ts';
 import { Blocked, type Db } from '../../src/store/db.ts';
 import { findGrant, insertGrant, openGrants } from '../../src/store/grants.ts';
 import { insertKey } from '../../src/store/keys.ts';
+import { insertOperator } from '../../src/store/operators.ts';
 import { findSession, insertSession } from '../../src/store/sessions.ts';
 import { keyRecord, NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
@@ -86,6 +87,7 @@ for (const engine of await engines()) {
       const id = await newGrant();
       const grant = await findGrant(store.db, id);
       const eve = { operatorId: 'eve', email: 'eve@example.com', role: 'admin' as const, groups: [] };
+      await insertOperator(store.db, { ...eve, id: eve.operatorId, createdAt: NOW }, null);
       await endGrant(deps, eve, id);
       await endGrant(deps, 'admin', id);
       expect((await openGrants(store.db, [KEY], NOW)).filter(each => each.id === id)).toEqual([]);

@@ -216,6 +216,13 @@ for (const engine of await engines()) {
       });
     }
 
+    test('an admin who becomes an approver meanwhile ends no grant of others', async () => {
+      const person = await newPerson();
+      const asked = (await REQUESTS['DELETE /admin/v1/grants/:id']?.(world, person)) as Asked;
+      paused.meanwhile = () => changeOperator(deps, 'admin', person.operatorId, { role: 'approver' });
+      expect(await send('DELETE', asked, person)).toBe(403);
+    });
+
     test('who is ended waits for what they are changing', async () => {
       for (const [how, end] of Object.entries(ENDS)) {
         const person = await newPerson();

@@ -1,7 +1,9 @@
 // Ends grants, with immediate effect. answer.ts opens them, when somebody approves with a duration.
 
 import { GuardError } from '../../core/errors.ts';
+import type { Transaction } from '../../store/db.ts';
 import { findGrant, type GrantRecord, revokeGrant } from '../../store/grants.ts';
+import { findOperator } from '../../store/operators.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { keyLock } from '../locks.ts';
@@ -12,15 +14,22 @@ export async function endGrant(deps: Deps, who: Answerer, id: string): Promise<v
   const grant = await findGrant(deps.db, id);
   if (grant === null) throw new GuardError('not_found', 'There is no grant with this id.');
   const actor: Actor = who === 'admin' ? who : `operator:${who.email}`;
-  requireOwn(grant, who, actor);
   await deps.db.transaction({ exclusive: [keyLock(grant.keyId)] }, async tx => {
+    await requireOwn(tx, grant, who, actor);
     if (!(await revokeGrant(tx, id, deps.now()))) return;
     await recordChange(tx, deps, actor, 'grant.revoke', id, { referenceId: grant.referenceId });
   });
 }
 
-/** Admins may end every grant, approvers those that they opened. */
-function requireOwn({ openedBy }: GrantRecord, who: Answerer, actor: Actor): void {
-  if (who === 'admin' || who.role === 'admin' || (who.role === 'approver' && openedBy === actor)) return;
+/** Admins may end every grant, approvers those that they opened. The role may have changed since the request arrived. */
+async function requireOwn(
+  tx: Transaction,
+  { openedBy }: GrantRecord,
+  who: Answerer,
+  actor: Actor,
+): Promise<void> {
+  if (who === 'admin') return;
+  const role = (await findOperator(tx, who.operatorId))?.role;
+  if (role === 'admin' || (role === 'approver' && openedBy === actor)) return;
   throw new GuardError('forbidden', 'Approvers can end only the grants that they opened themselves.');
 }
