@@ -77,7 +77,7 @@ function scan(text: string, maxValues: number): { depth: number; members: number
 function tooMany(maxValues: number): GuardError {
   return new GuardError(
     'too_large',
-    `The JSON has more than ${maxValues} values. A text is one value, however long it is: send fewer values.`,
+    `The JSON has more than ${maxValues} values. A string is one value, however long it is: send fewer values.`,
   );
 }
 

@@ -60,7 +60,7 @@ export async function answerBatch(
   if (messages.length > SMALL_BATCH) await services.rations.turns.next(keyName(asked.principal.keyId));
   const batch = new Batch(messages.map(() => services.rations.answer(asked.principal.keyId)));
   begin(services, quiet, messages, answer, batch);
-  await batch.smallOrLarge;
+  await batch.sizeKnown;
   return batch.isLarge ? pacedBatch(batch, asked) : wholeBatch(batch);
 }
 
@@ -127,8 +127,8 @@ class Batch {
     this.#left = rations.length;
   }
 
-  /** Resolves when all members are answered, or when those that are have become large. */
-  get smallOrLarge(): Promise<void> {
+  /** Resolves when it is known whether the answer is large: all members are answered, or those so far are large already. */
+  get sizeKnown(): Promise<void> {
     return this.#known.promise;
   }
 

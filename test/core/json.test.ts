@@ -262,7 +262,7 @@ describe('more values than anybody has time for', () => {
     expect(() => parseJson(text)).toThrow(
       new GuardError(
         'too_large',
-        `The JSON has more than ${MAX_VALUES} values. A text is one value, however long it is: send fewer values.`,
+        `The JSON has more than ${MAX_VALUES} values. A string is one value, however long it is: send fewer values.`,
       ),
     );
 

@@ -229,7 +229,7 @@ describe('413', () => {
         const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
         return service.request('POST', path, { headers, body: body(listOf(values)) });
       };
-      const why = 'The JSON has more than 20000 values. A text is one value, however long it is';
+      const why = 'The JSON has more than 20000 values. A string is one value, however long it is';
       expect(JSON.stringify((await sent(20_001)).body)).toContain(why);
       expect(JSON.stringify((await sent(19_990)).body)).not.toContain(why);
     });

@@ -10,7 +10,7 @@ interface Holder {
   bytes: number;
 }
 
-/** What one caller holds: the bytes, the pieces that have them (the oldest first), and how to wake those that wait for room. */
+/** What one caller holds: its bytes, the pieces that have them (the oldest first), and who to wake when there is room. */
 interface Account {
   bytes: number;
   holders: Set<Holder>;
