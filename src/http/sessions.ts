@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { scopeFault } from '../core/name.ts';
 import { activeSessionPages, endSession, mintSession } from '../guard/sessions.ts';
 import type { SessionRecord } from '../store/sessions.ts';
+import { gone } from './body.ts';
 import { before, iso, isoTime, label, uuid } from './fields.ts';
-import { agentOf, callerOf, type Route, route } from './route.ts';
+import { agentOf, callerOf, type Incoming, type Route, route } from './route.ts';
 import { stream } from './stream.ts';
 
 const MAX_MINUTES = 1440;
@@ -76,6 +77,40 @@ async function* answer(
 
 const shownText = (session: SessionRecord): string => JSON.stringify(showSession(session));
 
+/** What a list holds until it is read: a few pages, as records and as text. */
+const LIST_BYTES = 2 * 1024 * 1024;
+
+/** It waits for room in the share of its key: 300 lists that nobody read took 2 GB. */
+async function list(incoming: Incoming<unknown, unknown>): Promise<Response> {
+  const { rations } = incoming.services;
+  const ration = rations.answer(agentOf(incoming).keyId);
+  const end = () => ration.free();
+  incoming.request.signal.addEventListener('abort', end);
+  try {
+    await ration.grow(LIST_BYTES, incoming.request.signal)?.catch(gone);
+    return await pagesOf(incoming, end);
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+/** The answer; `read` is called once it is read. */
+async function pagesOf(incoming: Incoming<unknown, unknown>, read: () => void): Promise<Response> {
+  const { deps, rations } = incoming.services;
+  const turn = () => rations.turns.next(callerOf(incoming).name);
+  const pages = activeSessionPages(deps, agentOf(incoming), before({}), turn);
+  const { value: first = [] } = await pages.next();
+  const second = await pages.next();
+  const headers = { 'Content-Type': 'application/json' };
+  // Nobody would read the body of an answer to HEAD.
+  const isHead = incoming.request.method === 'HEAD';
+  if (isHead || second.done) read();
+  if (isHead) return new Response(null, { headers });
+  if (second.done) return Response.json({ sessions: first.map(showSession) });
+  return new Response(stream(incoming, answer(first, second.value, pages), read), { headers });
+}
+
 export const sessionRoutes: Route[] = [
   route({
     method: 'POST',
@@ -100,17 +135,7 @@ export const sessionRoutes: Route[] = [
     tag: 'sessions',
     summary: 'List the active sessions of the calling key, newest first',
     answers: { 200: { description: 'The sessions.', schema: z.object({ sessions: z.array(listed) }) } },
-    handle: async incoming => {
-      const { deps, rations } = incoming.services;
-      const turn = () => rations.turns.next(callerOf(incoming).name);
-      const pages = activeSessionPages(deps, agentOf(incoming), before({}), turn);
-      const { value: first = [] } = await pages.next();
-      const second = await pages.next();
-      if (second.done) return Response.json({ sessions: first.map(showSession) });
-      return new Response(stream(incoming, answer(first, second.value, pages)), {
-        headers: { 'Content-Type': 'application/json' },
-      });
-    },
+    handle: list,
   }),
   route({
     method: 'DELETE',

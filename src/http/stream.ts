@@ -4,19 +4,28 @@
 import { lookAgain } from './auth.ts';
 import type { Incoming } from './route.ts';
 
+/** `ended` is called when the client has read everything or has gone, or when the body breaks off. */
 export function stream(
   { services, who }: Pick<Incoming<unknown, unknown>, 'services' | 'who'>,
   texts: AsyncGenerator<string>,
+  ended: () => void = () => {},
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
-      const { value, done } = await texts.next();
-      await lookAgain(services, who);
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      let isOver = true;
+      try {
+        const { value, done = false } = await texts.next();
+        await lookAgain(services, who);
+        isOver = done;
+        if (done) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      } finally {
+        if (isOver) ended();
+      }
     },
     async cancel() {
+      ended();
       await texts.return(undefined);
     },
   });

@@ -1,7 +1,10 @@
 // Sessions as their key sees them: minted, bounded, listed, ended at once; another key's look like none.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { createConnection } from 'node:net';
+import { ANSWER_BYTES } from '../../src/guard/rations/rations.ts';
+import { until } from '../support/faults.ts';
+import { ADMIN_TOKEN, engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
@@ -83,6 +86,27 @@ for (const engine of await engines()) {
         expect(Math.max(...sizes)).toBe(9);
         const few = (await service.admin('GET', `/sessions?limit=3&keyId=${owner.keyId}`)).body;
         expect([few.sessions.length, few.nextCursor]).toEqual([3, ids[2] as string]);
+      });
+
+      test('lists that nobody reads fill the share of their key, and leave nothing behind', async () => {
+        const { host, hostname, port } = new URL(service.url);
+        const head = `GET /v1/sessions HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${owner.key}\r\n\r\n`;
+        const sockets = Array.from({ length: 12 }, () => createConnection(Number(port), hostname).pause());
+        for (const socket of sockets) socket.write(head);
+        const held = async () => {
+          const { text } = await service.request('GET', '/metrics', {
+            headers: { Authorization: `Bearer ${ADMIN_TOKEN}` },
+          });
+          return Number(/^toolgate_held_bytes\{by="answers"\} (\d+)$/m.exec(text)?.[1]);
+        };
+        await until('the share is full', async () => (await held()) === ANSWER_BYTES);
+        for (const socket of sockets) socket.destroy();
+        await until('nothing is held', async () => (await held()) === 0);
+        const headers = { Authorization: `Bearer ${owner.key}` };
+        for (let n = 0; n < 12; n++)
+          expect((await service.request('HEAD', '/v1/sessions', { headers })).status).toBe(200);
+        expect(await list(owner.key)).toHaveLength(MANY);
+        expect(await held()).toBe(0);
       });
 
       test('the list breaks off once its key is revoked', async () => {
