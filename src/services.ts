@@ -169,11 +169,10 @@ function signOn(config: Config): Provider | null {
 }
 
 function companyTokens(config: Config, deps: Deps, log: Log): CompanyTokens | null {
-  const { jwtIssuer, jwtAudience, jwtGroupsClaim, oidcIssuer } = config;
+  const { jwtIssuer, jwtAudience, jwtGroupsClaim } = config;
   if (jwtIssuer === null || jwtAudience === null) return null;
   const failed = (error: unknown) =>
     log.warn({ err: error }, 'the issuer of company tokens cannot be asked: new tokens are refused');
   const issuer = new CompanyIssuer({ jwtIssuer, jwtAudience }, targetRules(config), failed);
-  const plain = (address: string | null) => address?.replace(/\/$/, '');
-  return new CompanyTokens(deps, issuer, jwtGroupsClaim, plain(jwtIssuer) === plain(oidcIssuer));
+  return new CompanyTokens(deps, issuer, jwtGroupsClaim);
 }

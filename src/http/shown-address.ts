@@ -1,4 +1,5 @@
-// How much of an address each operator sees. Its query, or a user name in it, may be a secret, so only admins see those.
+// How much of an address each operator sees. Its path or query, or a user name in it, may be a secret (those of Slack's
+// webhooks are in the path), so only admins see more than the server.
 
 import type { Who } from './route.ts';
 
@@ -8,6 +9,6 @@ export function seesAll({ who }: { who: Who }): boolean {
 }
 
 export function withoutSecrets(address: string): string {
-  const { origin, pathname } = new URL(address);
-  return origin + pathname;
+  const { origin, pathname, search } = new URL(address);
+  return pathname === '/' && search === '' ? origin : `${origin}/…`;
 }

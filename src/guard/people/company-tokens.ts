@@ -7,7 +7,7 @@ import { isOpenTo } from '../../core/open-to.ts';
 import type { Person as OpenPerson } from '../../core/situation.ts';
 import { visible } from '../../core/visible.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
-import { type Account, findIdentity, providerDecides } from '../../store/identities.ts';
+import { type Account, findIdentity } from '../../store/identities.ts';
 import { findKey } from '../../store/keys.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../store/operators.ts';
 import { type OpenKey, openKeys, personFacts } from '../../store/people.ts';
@@ -59,15 +59,12 @@ export class CompanyTokens implements ForeignTokens {
   readonly #deps: Deps;
   readonly #issuer: CompanyIssuer;
   readonly #groupsClaim: string | null;
-  readonly #signsIn: boolean;
   #admitting = 0;
 
-  /** `signsIn`: operators also sign in with accounts of this issuer. */
-  constructor(deps: Deps, issuer: CompanyIssuer, groupsClaim: string | null, signsIn: boolean) {
+  constructor(deps: Deps, issuer: CompanyIssuer, groupsClaim: string | null) {
     this.#deps = deps;
     this.#issuer = issuer;
     this.#groupsClaim = groupsClaim;
-    this.#signsIn = signsIn;
   }
 
   mayBe(token: string): boolean {
@@ -173,16 +170,7 @@ export class CompanyTokens implements ForeignTokens {
         'You are invited. Accept the invitation before you use company tokens.',
       );
     }
-    const emailVerified = person.emailVerified || (await this.#isKnownBy(tx, known.id));
-    return link(tx, this.#deps, account, { ...person, emailVerified }, known.id);
-  }
-
-  /**
-   * Whether an e-mail that the token does not call verified is enough to link its account to this operator: an admin knows
-   * them by it. But an account of a provider with which operators sign in would also sign in as them.
-   */
-  async #isKnownBy(tx: Transaction, operatorId: string): Promise<boolean> {
-    return !this.#signsIn && !(await providerDecides(tx, operatorId));
+    return link(tx, this.#deps, account, person, known.id);
   }
 }
 

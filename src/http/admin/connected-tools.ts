@@ -137,7 +137,7 @@ export const shown = z.object({
   id: uuid,
   name: z.string(),
   transport: z.enum(TRANSPORTS),
-  url: z.string().optional().meta({ description: 'Without its query, unless an admin asks.' }),
+  url: z.string().optional().meta({ description: 'Only its server, unless an admin asks.' }),
   server: z.string().optional(),
   hasHeaders: z.boolean(),
   auth,

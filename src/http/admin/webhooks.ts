@@ -37,7 +37,7 @@ const fields = {
 
 const shown = z.object({
   id: uuid,
-  url: z.string().meta({ description: 'Without its query, unless an admin asks.' }),
+  url: z.string().meta({ description: 'Only its server, unless an admin asks.' }),
   keyId: uuid.nullable(),
   events: z.array(z.enum(EVENT_TYPES)),
   enabled: z.boolean(),
