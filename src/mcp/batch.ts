@@ -67,13 +67,12 @@ export async function answerBatch(
 /** The members of a batch in the order in which they came. */
 function wholeBatch(batch: Batch): Response | Promise<Response> {
   batch.free();
-  const answers = batch.members;
   // If every member was refused for the same reason, the HTTP status says so to clients that do not read the answers.
-  const [first] = answers;
-  if (first?.refusal && answers.every(each => each.refusal?.code === first.refusal?.code))
-    throw first.refusal;
-  const said = answers.flatMap(each => each.message ?? []);
-  return said.length === 0 ? new Response(null, { status: 202 }) : Response.json(said);
+  const [first] = batch.refusals;
+  if (first && batch.refusals.every(each => each?.code === first.code)) throw first;
+  const said = batch.refusals.map((_, at) => batch.take(at)).filter(each => each !== null);
+  if (said.length === 0) return new Response(null, { status: 202 });
+  return new Response(`[${said.map(written).join()}]`, { headers: JSON_HEADERS });
 }
 
 /**
@@ -85,13 +84,13 @@ function pacedBatch(batch: Batch, { waiting, reading }: ClientRequest): Response
   const next = async (): Promise<Paced | null> => {
     for (let at = await batch.next(); at !== null; at = await batch.next()) {
       const ration = batch.rations[at] as AnswerRation;
-      const { message } = batch.members[at] as Member;
-      if (message === null) {
+      const answer = batch.take(at);
+      if (answer === null) {
         ration.free();
         continue;
       }
       await ration.turn(ration.bytes);
-      const bytes = Buffer.from(before + writeJson(message));
+      const bytes = Buffer.from(before + written(answer));
       before = ',';
       return { bytes, free: () => ration.free() };
     }
@@ -112,10 +111,16 @@ interface Member {
   refusal: GuardError | null;
 }
 
+/** The text of a small answer, or a large one. */
+type Kept = string | JsonObject;
+
+const written = (answer: Kept): string => (typeof answer === 'string' ? answer : writeJson(answer));
+
 /** What became of the messages of a batch so far. */
 class Batch {
   readonly rations: readonly AnswerRation[];
-  readonly members: Member[] = [];
+  readonly refusals: (GuardError | null)[] = [];
+  readonly #answers: (Kept | null)[] = [];
   /** The numbers of those that are answered and not yet written. */
   readonly #ready: number[] = [];
   readonly #known = Promise.withResolvers<void>();
@@ -133,11 +138,14 @@ class Batch {
   }
 
   get isLarge(): boolean {
-    return this.members.reduce((sum, _, at) => sum + (this.rations[at]?.bytes ?? 0), 0) > SMALL_ANSWER_BYTES;
+    return this.refusals.reduce((sum, _, at) => sum + (this.rations[at]?.bytes ?? 0), 0) > SMALL_ANSWER_BYTES;
   }
 
-  answered(at: number, member: Member): void {
-    this.members[at] = member;
+  answered(at: number, { message, refusal }: Member): void {
+    const isLarge = this.rations[at]?.isLarge === true;
+    // A small one counts for nobody, and what is parsed takes many times the memory of its text.
+    this.#answers[at] = message === null || isLarge ? message : writeJson(message);
+    this.refusals[at] = refusal;
     this.#ready.push(at);
     this.#left--;
     if (this.#left === 0 || this.isLarge) this.#known.resolve();
@@ -152,6 +160,13 @@ class Batch {
       });
     }
     return this.#ready.shift() ?? null;
+  }
+
+  /** An answer, which is kept no longer: its bytes stop counting once they are read. */
+  take(at: number): Kept | null {
+    const answer = this.#answers[at] ?? null;
+    this.#answers[at] = null;
+    return answer;
   }
 
   free(): void {

@@ -30,10 +30,10 @@ const EVERYTHING = (keys: Keys): Greed[] => [
   { kind: 'members', key: keys.allowed, atOnce: 20 },
   { kind: 'manyMembers', key: keys.second, atOnce: 10 },
   { kind: 'members', key: keys.asking, atOnce: 20 },
-  { kind: 'lists', key: keys.second, atOnce: 4 },
+  { kind: 'lists', key: keys.second, atOnce: LONG ? 4 : 2 },
   { kind: 'pings', key: keys.second, atOnce: 4 },
-  { kind: 'unread', key: keys.calling, atOnce: 40 },
-  { kind: 'shortLines', key: keys.calling, atOnce: 4 },
+  { kind: 'unread', key: keys.calling, atOnce: LONG ? 40 : 20 },
+  { kind: 'shortLines', key: keys.calling, atOnce: LONG ? 4 : 2 },
   { kind: 'mint', key: keys.minting, atOnce: 10 },
   { kind: 'sessions', key: keys.minting, atOnce: 20 },
 ];

@@ -191,7 +191,8 @@ test('people sign in for themselves: nobody with the link of another', async () 
   expect(await servers(admin)).toEqual([]);
   expect((await from(admin, 'POST', `/admin/v1/me/servers/${toolId}/connect`)).status).toBe(404);
   const needed = { state: 'needed', as: null, until: null, error: null };
-  const server = { id: toolId, name: 'of-people', url: upstream.url, keyId, keyName: 'test' };
+  const url = `${new URL(upstream.url).origin}/…`;
+  const server = { id: toolId, name: 'of-people', url, keyId, keyName: 'test' };
   expect(await servers(ann)).toEqual([{ ...server, signIn: needed }]);
 
   const { body } = await from(ann, 'POST', `/admin/v1/me/servers/${toolId}/connect`);

@@ -2,7 +2,12 @@
 // callers, so that a caller with a hundred of them delays another's only by one. After each piece the event loop is left
 // to everything else for as long as the piece took. Small work does not come here.
 
-/** No rest is longer, however long the pieces before it took. */
+/**
+ * No rest is shorter: those who wait would otherwise be answered together, and come back together with bodies whose mere
+ * arrival takes milliseconds each.
+ */
+const SHORTEST_REST_MS = 2;
+/** No rest is longer, however long a piece took. */
 const LONGEST_REST_MS = 100;
 
 export class Turns {
@@ -22,16 +27,12 @@ export class Turns {
 
   async #run(): Promise<void> {
     this.#running = true;
-    // Pieces of less than a millisecond rest together: a timer waits for no less.
-    let owed = 0;
     for (let begin = this.#take(); begin !== undefined; begin = this.#take()) {
       const begun = performance.now();
       begin();
       await new Promise(setImmediate);
-      owed += performance.now() - begun;
-      if (owed < 1) continue;
-      await Bun.sleep(Math.min(owed, LONGEST_REST_MS));
-      owed = 0;
+      const took = performance.now() - begun;
+      await Bun.sleep(Math.min(Math.max(took, SHORTEST_REST_MS), LONGEST_REST_MS));
     }
     this.#running = false;
   }
