@@ -20,8 +20,8 @@ import { engines, startService, type TestService } from '../support/service.ts';
 
 const AS_A_WHOLE: Patch = {
   file: 'src/mcp/batch.ts',
-  find: 'const [first] = answers;',
-  replace: 'const first = answers.find(each => each.refusal); if (first?.refusal) throw first.refusal;',
+  find: 'const [first] = batch.refusals;',
+  replace: 'const first = batch.refusals.find(each => each); if (first) throw first;',
 };
 
 const upstream = new RecordingUpstream({
