@@ -51,14 +51,16 @@ export function retire(options: RetentionOptions): Chore {
   let next = 0;
   let counts: Record<string, number> = {};
   return async deps => {
-    if (deps.now() < next && deps.now() > next - EVERY_MS) return false;
+    const now = deps.now();
+    if (now < next && now > next - EVERY_MS) return false;
     const step = await firstFull(deps, options, (table, count) => {
       if (count > 0) counts[table] = (counts[table] ?? 0) + count;
     });
     if (step) return true;
     if (Object.keys(counts).length > 0) options.removed(counts);
     counts = {};
-    next = deps.now() + EVERY_MS;
+    // Counted from its beginning: what became old while it was under way is found a minute later at the latest.
+    next = now + EVERY_MS;
     return false;
   };
 }
