@@ -64,6 +64,16 @@ const MUTANTS: Record<string, Broken> = {
     ],
     greeds: keys => [{ kind: 'members', key: keys.allowed, atOnce: 60 }],
   },
+  'in which answers hold any number of bytes': {
+    patches: [
+      {
+        file: 'src/guard/rations/answer-ration.ts',
+        find: 'if (!this.isLarge || this.#isFree) return null;',
+        replace: 'if (bytes >= 0) return null;',
+      },
+    ],
+    greeds: keys => [{ kind: 'unread', key: keys.calling, atOnce: 80 }],
+  },
 };
 
 for (const engine of await engines()) {
