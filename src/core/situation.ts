@@ -1,6 +1,7 @@
 // A call, and what a decision may know about it besides its name: who makes it, when, and with which arguments.
 // Conditions read it as variables; a limit counts by it. Nothing of it is kept.
 
+import type { AgentCall } from './agents/acts.ts';
 import { type Declarations, Failure, type Scope, types } from './condition/condition.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Surface } from './surface.ts';
@@ -47,9 +48,11 @@ export interface Situation {
   person: Person | null;
   /** What the accepted definition of the tool says about itself; null where no definition is known. */
   annotations: JsonObject | null;
+  /** What a coding agent's door says of the call; absent on every other surface. */
+  agent?: AgentCall | undefined;
 }
 
-const { DYN, STRING, listOf, mapOf, structOf } = types;
+const { BOOL, DYN, STRING, listOf, mapOf, structOf } = types;
 const ANYTHING = mapOf(STRING, DYN);
 
 /** The variables of conditions. */
@@ -67,6 +70,14 @@ export const VARIABLES: Declarations = {
     groups: { type: listOf(STRING), optional: true },
   }),
   surface: STRING,
+  agent: structOf({
+    folder: { type: STRING, optional: true },
+    reads: { type: listOf(STRING), optional: true },
+    writes: { type: listOf(STRING), optional: true },
+    runs: { type: listOf(STRING), optional: true },
+    fetches: { type: listOf(STRING), optional: true },
+    plans: { type: BOOL, optional: true },
+  }),
 };
 
 /** The values of the variables for one call. */
@@ -81,6 +92,20 @@ export function scopeOf(call: ToolCall, situation: Situation): Scope {
     session: session === null ? {} : { label: session.label },
     person: person === null ? {} : known(person),
     surface,
+    agent: situation.agent === undefined ? {} : agentScope(situation.agent),
+  };
+}
+
+function agentScope({ folder, acts }: AgentCall) {
+  return {
+    ...(folder !== null && { folder }),
+    ...(acts !== null && {
+      reads: [...acts.reads],
+      writes: [...acts.writes],
+      runs: [...acts.runs],
+      fetches: [...acts.fetches],
+      plans: acts.plans,
+    }),
   };
 }
 
@@ -109,5 +134,6 @@ export function scopeOfRecollection({ serverName, toolName, keyName, inPersonsNa
     session: NOT_KNOWN,
     person: inPersonsName ? NOT_KNOWN : {},
     surface: NOT_KNOWN,
+    agent: NOT_KNOWN,
   };
 }

@@ -162,6 +162,7 @@ function situationOf(
     session: sessionId === null ? null : { id: sessionId, label: sessionLabel },
     person,
     annotations: readsAnnotations ? annotations.of(request) : null,
+    agent: request.agent,
   };
 }
 

@@ -1,5 +1,6 @@
 // The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
+import type { AgentCall } from '../../core/agents/acts.ts';
 import type { Decision, HandedTo } from '../../core/decide.ts';
 import type { Json } from '../../core/json.ts';
 import { joinName } from '../../core/name.ts';
@@ -14,6 +15,8 @@ export interface CheckRequest {
   surface: Surface;
   call: ToolCall;
   args: Json | undefined;
+  /** What the door of a coding agent says of the call. */
+  agent?: AgentCall;
   /**
    * The client's answer to a tool that asked for more input, with the state that the tool sent. An approval is bound to
    * it as to the arguments.

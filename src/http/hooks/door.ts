@@ -4,6 +4,7 @@
 
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
+import type { AgentCall } from '../../core/agents/acts.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -22,6 +23,8 @@ import { type Answer, agentOf, type Incoming, type Route, route } from '../route
 export interface Asked {
   call: ToolCall;
   args: Json | undefined;
+  /** What a coding agent's call would do. */
+  agent?: AgentCall;
   referenceId?: string | null;
   /** What else the tool is told with its arguments, so that an approval is bound to it as well. */
   continuation?: Json;
@@ -120,7 +123,7 @@ export function questionOf(
 /** The same for a call whose names were read as those of a tool. */
 export function namedQuestion(
   surface: Surface,
-  { call, args, referenceId = null, continuation }: Asked,
+  { call, args, agent, referenceId = null, continuation }: Asked,
   incoming: Incoming<unknown, unknown>,
 ): CheckRequest {
   const { startedAt, span } = incoming;
@@ -133,6 +136,7 @@ export function namedQuestion(
     startedAt,
     span,
   };
+  if (agent !== undefined) question.agent = agent;
   if (continuation !== undefined) question.continuation = continuation;
   const handedTo = receiverOf(call);
   if (handedTo !== undefined) question.handedTo = handedTo;
