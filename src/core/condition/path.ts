@@ -1,6 +1,7 @@
-// `path.within(p, root)` of the condition language: whether a path lies in a folder, by its text alone. POSIX paths, with
-// `.`, `..` and repeated slashes resolved; links are not followed, because a guard does not see the tool's disk. null is a
-// failure, for everything that tools read in different ways.
+// `path.within(p, root)` and `path.join(base, p)` of the condition language: whether a path lies in a folder, and where a
+// path leads from a folder, by their text alone. POSIX paths, with `.`, `..` and repeated slashes resolved; links are not
+// followed, because a guard does not see the tool's disk. null is a failure, for everything that tools read in different
+// ways.
 
 /** No system opens a longer one. */
 const MAX_LENGTH = 4_096;
@@ -27,6 +28,23 @@ export function pathWithin(path: string, root: string): boolean | null {
   if (!READ_DIFFERENTLY.test(path) && !READ_DIFFERENTLY.test(root)) return answer;
   return OTHER_READINGS.every(read => isWithin(read(path), read(root)) === answer) ? answer : null;
 }
+
+/**
+ * The path that `path` means in the folder `base`, normalised: an absolute one stays. Besides what `pathWithin` fails on,
+ * it fails on the beginnings that make another path of a relative one: `~`, blanks that are cut off, `@`, which stands for
+ * a mention in some agents, and the scheme of a URL (`file:`) or a drive.
+ */
+export function pathJoin(base: string, path: string): string | null {
+  if (ANOTHER_BEGINNING.test(path) || path === '') return null;
+  const joined = path.startsWith('/') ? path : `${base}/${path}`;
+  if (!isClear(base) || !isClear(joined)) return null;
+  const normalised = normal(joined);
+  return OTHER_READINGS.every(read => normal(read(joined)) === normalised) ? normalised : null;
+}
+
+const ANOTHER_BEGINNING = /^(?:[\s~@]|[a-z][\w+.-]*:)/i;
+
+const normal = (path: string): string => `/${partsOf(path).join('/')}`;
 
 function isClear(path: string): boolean {
   if (path.length > MAX_LENGTH || !path.startsWith('/')) return false;

@@ -1,10 +1,10 @@
 // `path.within`: a table of tricks, then random paths against Node's normalisation and against a real folder.
 
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
-import { pathWithin } from '../../../src/core/condition/path.ts';
+import { pathJoin, pathWithin } from '../../../src/core/condition/path.ts';
 import { seeded } from '../oracle.ts';
 
 const ROOT = '/srv/documents';
@@ -136,3 +136,36 @@ function realOf(path: string): string | null {
     return null;
   }
 }
+
+describe('pathJoin', () => {
+  test.each([
+    ['/srv/project', 'src/a.ts', '/srv/project/src/a.ts'],
+    ['/srv/project/', './/src/../a.ts', '/srv/project/a.ts'],
+    ['/srv/project', '/etc//passwd', '/etc/passwd'],
+    ['/srv/project', '../../../../home/ann/.bashrc', '/home/ann/.bashrc'],
+    ['/srv/project', '.env/x/..', '/srv/project/.env'],
+    ['/srv/project', '.', '/srv/project'],
+    ['/srv/project', '100%.md', '/srv/project/100%.md'],
+    ['/srv/project', 'a@b/~c', '/srv/project/a@b/~c'],
+  ])('%s and %s', (base, path, joined) => expect(pathJoin(base, path)).toBe(joined));
+
+  const fails = [
+    '',
+    '~/.bashrc',
+    '~ann/x',
+    ' /etc/passwd',
+    '\u00a0~/x',
+    'a ',
+    '@.env',
+    'file:///etc/passwd',
+    'C:\\x',
+    'a\\..\\b',
+    'a%2e%2e/b',
+    'a\0b',
+    'a\nb',
+  ];
+  test.each(fails)('%j fails', path => expect(pathJoin('/srv/project', path)).toBe(null));
+  test.each(['', 'srv', '~', '/srv\0', '/srv '])('nothing is in the folder %j', base =>
+    expect(pathJoin(base, 'a')).toBe(null),
+  );
+});
