@@ -1,5 +1,7 @@
 // Makes text from outside safe to read. An agent chooses names that an approver reads, and may try to hide or reorder
-// parts of them.
+// parts of them, or to pass a letter of one script for that of another (mixed-scripts.ts).
+
+import { withoutMixedScripts } from './mixed-scripts.ts';
 
 // Besides control and format characters (bidirectional and zero-width ones among them), these are all other code points
 // that show nothing (fillers, variation selectors, the Braille blank), all spaces except the plain one, line
@@ -8,10 +10,12 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_P
 
 /** The text with all invisible or misleading characters written out, like `\u{202E}`. */
 export function visible(text: string): string {
-  return text.replace(UNSEEN, found => {
-    const hex = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-    return `\\u{${hex}}`;
-  });
+  return withoutMixedScripts(text, writtenOut).replace(UNSEEN, writtenOut);
+}
+
+function writtenOut(character: string): string {
+  const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+  return `\\u{${hex}}`;
 }
 
 /** The most line breaks of a value that are kept: more of them could push what stands below it out of sight. */
