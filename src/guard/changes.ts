@@ -8,7 +8,7 @@ import { newId } from './ids.ts';
 export function recordChange(
   tx: Queries,
   deps: Deps,
-  actor: Actor,
+  actor: Actor | 'link',
   action: string,
   target: string,
   detail: Record<string, unknown>,

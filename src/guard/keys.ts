@@ -1,13 +1,11 @@
-// Creates, changes and revokes keys. A key is shown once, when it is created, and a revocation takes effect at once. A
-// key's own notification targets may contain secrets, so they are encrypted at rest.
+// Creates and changes keys; approvals/end-key.ts revokes them. A key is shown once, when it is created. Its own notification
+// targets may contain secrets, so they are encrypted at rest.
 
 import { isKnownChannel, unknownChannel } from '../core/channel.ts';
 import { GuardError, invalidInput } from '../core/errors.ts';
-import { listConnectedTools } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/db.ts';
-import { type Forward, findKey, insertKey, type KeyRecord, revokeKey, updateKey } from '../store/keys.ts';
+import { type Forward, findKey, insertKey, type KeyRecord, updateKey } from '../store/keys.ts';
 import { findPolicy } from '../store/policies.ts';
-import { removeServerClients, removeToolSignIns } from '../store/server-sign-ins.ts';
 import { shortenSessions } from '../store/sessions.ts';
 import { recordChange } from './changes.ts';
 import type { Actor, Deps } from './deps.ts';
@@ -120,23 +118,6 @@ export async function changeKey(
   });
 }
 
-/**
- * Once this has returned, no check of this key or its sessions is allowed, and the sign-ins to its servers are forgotten.
- * Revoking twice is not an error.
- */
-export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void> {
-  await deps.db.transaction({ exclusive: [keyLock(id)] }, async tx => {
-    const key = await wantKey(tx, id);
-    if (await revokeKey(tx, id, deps.now())) {
-      for (const { id: toolId } of await listConnectedTools(tx, id)) {
-        await removeToolSignIns(tx, toolId);
-        await removeServerClients(tx, toolId);
-      }
-      await recordChange(tx, deps, actor, 'key.revoke', id, { name: key.name });
-    }
-  });
-}
-
 const about = (keyId: string): string => `key ${keyId} notify`;
 
 function encryptNotify(vault: Vault, keyId: string, notify: KeyNotify | null): string | null {
@@ -151,7 +132,7 @@ export function noSuchKey(): GuardError {
   return new GuardError('not_found', 'There is no key with this id.');
 }
 
-async function wantKey(tx: Transaction, id: string): Promise<KeyRecord> {
+export async function wantKey(tx: Transaction, id: string): Promise<KeyRecord> {
   const key = await findKey(tx, id);
   if (key === null) throw noSuchKey();
   return key;

@@ -185,6 +185,20 @@ export function lapseApprovals(tx: Transaction, now: number, limit: number): Pro
   );
 }
 
+/** Ends all open approvals of a key before their time, and returns them. */
+export function endApprovalsOf(
+  tx: Transaction,
+  keyId: string,
+  now: number,
+  note: string,
+): Promise<ApprovalRecord[]> {
+  return tx.all(
+    `UPDATE approvals SET status = 'timed_out', resolved_at = $2, note = $3, value_digests = NULL
+     WHERE key_id = $1 AND status = 'pending' RETURNING ${COLUMNS}`,
+    [keyId, now, note],
+  );
+}
+
 /** The number of open approvals. */
 export async function countPending(db: Queries, now: number): Promise<number> {
   const [row] = await db.all<{ count: number }>(

@@ -271,11 +271,20 @@ for (const engine of await engines()) {
       expect([status, body.code]).toEqual([404, 'not_found']);
     });
 
-    test('a revoked key’s question can still be answered', async () => {
-      const { key: dying, keyId } = await gate.service.newKey([{ tool: '*', action: 'require_approval' }]);
-      const { token } = await gate.ask(dying);
+    test('a revoked key’s questions end with it, and that is told; those of other keys stay', async () => {
+      const rules = [{ tool: '*', action: 'require_approval' as const }];
+      const { key: dying, keyId } = await gate.service.newKey(rules);
+      const { key: other } = await gate.service.newKey(rules);
+      const [{ token, referenceId }, kept] = [await gate.ask(dying), await gate.ask(other)];
       await gate.service.admin('DELETE', `/keys/${keyId}`);
-      expect((await gate.answer(token, { action: 'approve' })).status).toBe(200);
+      expect((await gate.answer(token, { action: 'approve' })).status).toBe(410);
+      const { body } = await gate.service.admin('GET', `/approvals/${referenceId}`);
+      expect([body.status, body.resolvedBy, body.note]).toEqual(['timed_out', null, 'The key was revoked.']);
+      const told = await gate.rows<{ reference: string }>(
+        `SELECT reference_id AS reference FROM events WHERE type = 'approval.resolved' AND reference_id IN ('${referenceId}', '${kept.referenceId}')`,
+      );
+      expect(told.map(({ reference }) => reference)).toEqual([referenceId]);
+      expect(await gate.statusOf(kept.referenceId)).toBe('pending');
     });
 
     test('where a sign-in is wanted, the link leads there and an anonymous answer changes nothing', async () => {

@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { resolveByLink, resolveByOperator, withdraw } from '../../src/guard/approvals/approvals.ts';
+import { endKey } from '../../src/guard/approvals/end-key.ts';
 import { endGrant } from '../../src/guard/approvals/grants.ts';
 import { callableBy } from '../../src/guard/check/callable.ts';
 import { createPolicy, deletePolicy, replacePolicy } from '../../src/guard/check/policies.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../src/guard/connected-tools.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
-import { changeKey, createKey, endKey } from '../../src/guard/keys.ts';
+import { changeKey, createKey } from '../../src/guard/keys.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { endAnySession, endSession, mintSession } from '../../src/guard/sessions.ts';
 import { type ApprovalRecord, insertApproval } from '../../src/store/approvals.ts';
@@ -214,14 +215,14 @@ for (const engine of await engines()) {
       expect(await recorded()).toEqual([[EVE, 'grant.revoke', grant?.id ?? '', { referenceId: two }]]);
     });
 
-    test('an answer by link is no change of the administration, unless the key wants a signed-in operator', async () => {
+    test('an answer by link is recorded as one of the link, and by name if the key wants a signed-in operator', async () => {
       await recorded();
       const open = await asked();
       await resolveByLink(deps, open.token, APPROVE);
       expect(await codeOf(resolveByLink(deps, open.token, APPROVE))).toBe('gone');
       expect(await codeOf(resolveByLink(deps, mintToken('approval').token, APPROVE))).toBe('not_found');
       expect(await codeOf(resolveByLink(deps, mintToken('key').token, APPROVE))).toBe('not_found');
-      expect(await recorded()).toEqual([]);
+      expect(await recorded()).toEqual([['link', 'approval.approve', open.id, { grantExpiresAt: null }]]);
       await changeKey(deps, EVE, keyId, { requireSignInToApprove: true });
       await recorded();
       const closed = await asked();

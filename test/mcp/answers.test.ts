@@ -2,6 +2,7 @@
 // it gets to the client.
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
+import { endKey } from '../../src/guard/approvals/end-key.ts';
 import { CheckWork } from '../../src/guard/check/check.ts';
 import { GroupCommit } from '../../src/guard/check/commit.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
@@ -9,7 +10,7 @@ import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
-import { createKey, endKey } from '../../src/guard/keys.ts';
+import { createKey } from '../../src/guard/keys.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';

@@ -152,11 +152,10 @@ async function end(
   if (grantExpiresAt !== null)
     openGrant(tx, after, bounds, { openedBy: by, createdAt: at, expiresAt: grantExpiresAt });
   tell(tx, await listSubscribers(tx), after, at, votes);
-  if (by !== 'link')
-    await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
-      grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
-      ...(via !== undefined && { via }),
-    });
+  await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
+    grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
+    ...(via !== undefined && { via }),
+  });
   return after;
 }
 

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { MAX_CHANNELS } from '../../core/channel.ts';
 import { MAX_OPEN_TO, normalEntry, openToFault } from '../../core/open-to.ts';
-import { changeKey, createKey, decryptNotify, endKey, noSuchKey } from '../../guard/keys.ts';
+import { endKey } from '../../guard/approvals/end-key.ts';
+import { changeKey, createKey, decryptNotify, noSuchKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
 import { countDrifted } from '../../store/connected-tools.ts';
 import type { Queries } from '../../store/db.ts';

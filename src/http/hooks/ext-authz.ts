@@ -7,7 +7,6 @@ import type { GuardError } from '../../core/errors.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { CODES, errorMessage, type Id, RpcError } from '../../mcp/protocol.ts';
 import { readBytes } from '../body.ts';
-import { STATUS } from '../errors.ts';
 import { judge } from '../judge.ts';
 import { type Incoming, type Route, route } from '../route.ts';
 import { DOOR, questionOf, refused, undecided } from './door.ts';
@@ -99,9 +98,12 @@ const RPC_CODES: Record<string, number> = {
   too_large: CODES.invalidRequest,
 };
 
-/** nginx takes every status but 401 and 403 for a failure of ours, so it is another one only if we have failed. */
+/**
+ * A gateway that is told to go on when we fail (Envoy's `failure_mode_allow`) takes a status from 500 on for such a failure,
+ * and nginx every one but 401 and 403. So a call that could not be judged or recorded is refused by 403, like any other.
+ */
 export function refuse(error: GuardError, id: Id | null): Response {
-  const status = error.code === 'unauthenticated' || STATUS[error.code] >= 500 ? STATUS[error.code] : 403;
+  const status = error.code === 'unauthenticated' ? 401 : 403;
   const response = rpcError(status, id, new RpcError(RPC_CODES[error.code] ?? status, error.message));
   if (status === 401) response.headers.set('WWW-Authenticate', 'Bearer realm="toolgate"');
   if (error.retryAfter !== undefined) response.headers.set('Retry-After', String(error.retryAfter));

@@ -1,9 +1,10 @@
 // A channel that was removed from the server file, although a rule or a key names it, is found at the next start.
 
 import { expect, test } from 'bun:test';
+import { endKey } from '../../../src/guard/approvals/end-key.ts';
 import { undeclaredChannels } from '../../../src/guard/approvals/undeclared-channels.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
-import { createKey, endKey } from '../../../src/guard/keys.ts';
+import { createKey } from '../../../src/guard/keys.ts';
 import { onEachEngine } from '../../store/stores.ts';
 import { depsAt } from '../deps.ts';
 

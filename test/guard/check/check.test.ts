@@ -8,6 +8,7 @@ import { GuardError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import type { Rule } from '../../../src/core/policy.ts';
 import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
+import { endKey } from '../../../src/guard/approvals/end-key.ts';
 import { CheckWork, newMemory } from '../../../src/guard/check/check.ts';
 import { GroupCommit, LATER } from '../../../src/guard/check/commit.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
@@ -15,7 +16,7 @@ import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts'
 import { compareDefinitions, connectTool, definitionDigest } from '../../../src/guard/connected-tools.ts';
 import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
-import { changeKey, createKey, endKey, type KeyNotify } from '../../../src/guard/keys.ts';
+import { changeKey, createKey, type KeyNotify } from '../../../src/guard/keys.ts';
 import { Vault } from '../../../src/guard/secrets.ts';
 import { endSession, mintSession } from '../../../src/guard/sessions.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';

@@ -2,8 +2,9 @@
 // before, such as the document of a client, does not count.
 
 import { expect, test } from 'bun:test';
+import { endKey } from '../../../src/guard/approvals/end-key.ts';
 import { newId } from '../../../src/guard/ids.ts';
-import { changeKey, endKey } from '../../../src/guard/keys.ts';
+import { changeKey } from '../../../src/guard/keys.ts';
 import { giveCode } from '../../../src/guard/people/oauth-codes.ts';
 import { changeOperator, deleteOperator } from '../../../src/guard/people/operators.ts';
 import { insertKey } from '../../../src/store/keys.ts';

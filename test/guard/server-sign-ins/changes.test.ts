@@ -2,9 +2,10 @@
 // goes, also while a sign-in is being completed, on both engines.
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
+import { endKey } from '../../../src/guard/approvals/end-key.ts';
 import { disconnectTool, type OAuthSettings } from '../../../src/guard/connected-tools.ts';
 import { editTool, type ToolChanges } from '../../../src/guard/edit-tool.ts';
-import { changeKey, endKey } from '../../../src/guard/keys.ts';
+import { changeKey } from '../../../src/guard/keys.ts';
 import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
 import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
