@@ -20,6 +20,7 @@ interface Options {
   session?: string;
   keyName?: string;
   person?: string;
+  folder?: string;
   used?: ReadonlyMap<string, string>;
   exitCode?: boolean;
   json?: boolean;
@@ -45,6 +46,7 @@ export function build(io: IO): Command {
     .option('--session <label>', 'it is made with a session that has this label', text(0, 200))
     .option('--key-name <name>', 'the name of the key', text(0, 200))
     .option('--person <email>', 'who signed in', text(1, 320))
+    .option('--folder <path>', 'the working folder of the coding agent whose tool it is', text(1, 4096))
     .option('--used <limit>=<n>', 'how much of a limit is used already (repeatable)', used)
     .option('--exit-code', 'report the decision by the exit code, as check does')
     .option(
@@ -90,13 +92,13 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
 }
 
 async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {
-  const { args, at = Date.now(), session, keyName, person, used = new Map() } = options;
+  const { args, at = Date.now(), session, keyName, person, folder, used = new Map() } = options;
   for (const [name, amount] of used) {
     const fault = usedFault(policy, name, amount);
     if (fault !== null) throw usageError(`--used: ${fault}.`);
   }
   const read = args === undefined ? undefined : await readCallArgs(io, args);
-  return { at, args: read, session, keyName, person, used: Object.fromEntries(used) };
+  return { at, args: read, session, keyName, person, folder, used: Object.fromEntries(used) };
 }
 
 function asJson({ decision, ruleIndex, reason, trace }: Simulated): object {
