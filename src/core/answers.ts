@@ -60,6 +60,7 @@ export interface Answers {
     createdAt: string;
     updatedAt: string;
     rules: {
+      name?: string;
       tool: string;
       action: 'allow' | 'deny' | 'require_approval';
       when?: string | string[];
@@ -103,6 +104,7 @@ export interface Answers {
       version: number;
       name: string;
       rules: {
+        name?: string;
         tool: string;
         action: 'allow' | 'deny' | 'require_approval';
         when?: string | string[];
@@ -529,6 +531,7 @@ export interface Answers {
         policyName: string;
         policyVersion: number;
         index: number;
+        name: string | null;
         tool: string;
         action: 'allow' | 'deny' | 'require_approval';
         when: string[];

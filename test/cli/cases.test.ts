@@ -33,8 +33,10 @@ test.each(unscoped.map(file => [file.file, file] as const))('simulate: %s', asyn
     const got = JSON.parse(io.out);
     expect(got).toMatchObject(call.want);
     expect(Object.keys(got)).toEqual(['decision', 'ruleIndex', 'reason', 'trace']);
-    for (const step of got.trace)
+    for (const { ruleName, ...step } of got.trace) {
+      expect(ruleName).toBe(file.policy.rules[step.ruleIndex]?.name);
       expect(Object.keys(step)).toEqual(['ruleIndex', 'applies', 'conditions', 'why']);
+    }
   }
 });
 

@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { textFault, toolNameFault } from '../../core/name.ts';
+import { ruleLabel } from '../../core/policy.ts';
 import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/simulate.ts';
 import { visible } from '../../core/visible.ts';
 import { readCallArgs } from '../call-args.ts';
@@ -51,7 +52,7 @@ export function build(io: IO): Command {
     .option('--exit-code', 'report the decision by the exit code, as check does')
     .option(
       '--json',
-      'print { decision, ruleIndex, reason, trace: [{ ruleIndex, applies, conditions, why }] }',
+      'print { decision, ruleIndex, reason, trace: [{ ruleIndex, ruleName?, applies, conditions, why }] }',
     )
     .action((file: string, tool: string, options: Options) => run(io, file, tool, options));
 }
@@ -86,7 +87,7 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
     throw usageError('Standard input cannot be both the policy and the arguments.');
   const policy = compiled(await readPolicy(io, file, EXIT.noAnswer), file);
   const simulated = simulate(policy, call, await triedBy(io, policy, options));
-  if (options.json) printJson(io, asJson(simulated));
+  if (options.json) printJson(io, asJson(policy, simulated));
   else print(io, policy, simulated);
   io.exit(options.exitCode ? EXIT_OF[simulated.decision] : EXIT.ok);
 }
@@ -101,9 +102,11 @@ async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promis
   return { at, args: read, session, keyName, person, folder, used: Object.fromEntries(used) };
 }
 
-function asJson({ decision, ruleIndex, reason, trace }: Simulated): object {
+/** `ruleName` is left out where the rule has none. */
+function asJson({ rules }: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): object {
   const shown = trace.map(({ ruleIndex, applies, conditions, why }) => ({
     ruleIndex,
+    ruleName: rules[ruleIndex]?.name,
     applies,
     conditions,
     why,
@@ -112,7 +115,7 @@ function asJson({ decision, ruleIndex, reason, trace }: Simulated): object {
 }
 
 function print(io: IO, policy: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): void {
-  const rule = ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`;
-  io.stdout.write(`${word(io.stdout, decision)} (${rule}): ${visible(reason)}\n`);
+  const rule = ruleIndex === null ? 'no rule' : ruleLabel(ruleIndex, policy.rules[ruleIndex]);
+  io.stdout.write(`${word(io.stdout, decision)} (${visible(rule)}): ${visible(reason)}\n`);
   for (const line of traceLines(policy, trace)) io.stdout.write(`${visible(line)}\n`);
 }

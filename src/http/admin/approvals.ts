@@ -69,6 +69,7 @@ const context = z
         policyName: z.string(),
         policyVersion: z.int(),
         index: z.int(),
+        name: z.string().nullable(),
         tool: z.string(),
         action: z.enum(ACTIONS),
         when: z.array(z.string()),
