@@ -144,6 +144,24 @@ export function listApprovals(
   );
 }
 
+/** Those that have ended, the last one first. `before` is the approval after which the list goes on; null: its beginning. */
+export async function listEnded(
+  db: Queries,
+  { status }: Pick<ApprovalFilter, 'status'>,
+  limit: number,
+  before: string | null,
+): Promise<ApprovalRecord[]> {
+  const last = before === null ? null : await findApproval(db, before);
+  if (before !== null && last?.resolvedAt == null) return [];
+  const params: Value[] = [last?.resolvedAt ?? Number.MAX_SAFE_INTEGER, before ?? '', limit];
+  const test = status === undefined ? '' : `status = $${params.push(status)} AND`;
+  return db.all(
+    `SELECT ${COLUMNS} FROM approvals WHERE ${test} resolved_at IS NOT NULL AND (resolved_at, id) < ($1, $2)
+     ORDER BY resolved_at DESC, id DESC LIMIT $3`,
+    params,
+  );
+}
+
 interface Resolved {
   status: 'approved' | 'denied';
   at: number;

@@ -117,6 +117,19 @@ export async function oldestPending(db: Queries): Promise<number | null> {
   return row?.createdAt ?? null;
 }
 
+/** How many of a webhook's newest deliveries are looked at. */
+const NEWEST = 20;
+
+/** How many attempts to reach a webhook have failed since one last succeeded, as far as its newest deliveries tell. */
+export async function countFailures(db: Queries, webhookId: string): Promise<number> {
+  const newest = await db.all<{ status: DeliveryStatus; attempts: number }>(
+    'SELECT status, attempts FROM deliveries WHERE webhook_id = $1 ORDER BY id DESC LIMIT $2',
+    [webhookId, NEWEST],
+  );
+  const good = newest.findIndex(({ status }) => status === 'delivered');
+  return newest.slice(0, good === -1 ? NEWEST : good).reduce((sum, { attempts }) => sum + attempts, 0);
+}
+
 export interface AttemptRecord {
   id: string;
   deliveryId: string;

@@ -21,6 +21,7 @@ import watch from './migrations/0018_watch.sql' with { type: 'text' };
 import trust from './migrations/0019_trust.sql' with { type: 'text' };
 import signOns from './migrations/0020_sign_ons.sql' with { type: 'text' };
 import sessions from './migrations/0021_sessions.sql' with { type: 'text' };
+import endedApprovals from './migrations/0022_ended_approvals.sql' with { type: 'text' };
 
 interface Migration {
   version: number;
@@ -47,6 +48,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 19, name: 'trust', sql: trust },
   { version: 20, name: 'sign-ons', sql: signOns },
   { version: 21, name: 'sessions', sql: sessions },
+  { version: 22, name: 'ended approvals', sql: endedApprovals },
 ];
 
 const RETRY_MS = 1000;

@@ -59,6 +59,22 @@ for (const engine of await engines()) {
       for (const { token } of [first, second]) expect(shown).not.toContain(token);
     });
 
+    test('that have ended are listed by the time of their end, whatever waits', async () => {
+      const key = await gate.key();
+      const asked = [await gate.ask(key), await gate.ask(key), await gate.ask(key)] as const;
+      const [early, late] = asked;
+      await resolve(late.referenceId, { action: 'approve' });
+      await resolve(early.referenceId, { action: 'deny' });
+      const page = await list('?order=ended&limit=1');
+      expect(page.approvals[0].referenceId).toBe(early.referenceId);
+      const next = await list(`?order=ended&limit=1&cursor=${page.nextCursor}`);
+      expect(next.approvals[0].referenceId).toBe(late.referenceId);
+      const approved = await list('?order=ended&status=approved&limit=1');
+      expect(approved.approvals[0].referenceId).toBe(late.referenceId);
+      expect((await list('?order=ended&status=pending')).approvals).toEqual([]);
+      expect((await list(`?order=ended&cursor=${asked[2].referenceId}`)).approvals).toEqual([]);
+    });
+
     test('are answered once; the link is then used', async () => {
       const asked = await gate.ask(await gate.key());
       const { status, body } = await resolve(asked.referenceId, { action: 'approve', duration: '2h' });

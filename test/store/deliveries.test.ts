@@ -141,6 +141,18 @@ await onEachEngine(store => {
     expect(await deliveries.oldestPending(store.db)).toBeNull();
   });
 
+  test('failures of a webhook are counted since its last success', async () => {
+    await add(['d1', 'w1', NOW], ['d2', 'w1', NOW], ['d3', 'w1', NOW], ['d4', 'w1', NOW], ['d5', 'w2', NOW]);
+    expect(await deliveries.countFailures(store.db, 'w1')).toBe(0);
+    await attempt('d1', 'failed', null);
+    await attempt('d2', 'delivered', null);
+    expect(await deliveries.countFailures(store.db, 'w1')).toBe(0);
+    for (const id of ['a', 'b']) await attempt('d3', 'pending', NOW + 1, id);
+    await attempt('d4', 'failed', null, 'c');
+    expect(await deliveries.countFailures(store.db, 'w1')).toBe(3);
+    expect(await deliveries.countFailures(store.db, 'w2')).toBe(0);
+  });
+
   test('webhooks that are deleted or switched off get nothing', async () => {
     const { db } = store;
     const webhook = (id: string) => ({

@@ -22,6 +22,7 @@ import {
 } from '../../src/store/connected-tools.ts';
 import * as contextRollups from '../../src/store/context-rollups.ts';
 import type { Queries, Row, Value } from '../../src/store/db.ts';
+import { countFailures } from '../../src/store/deliveries.ts';
 import * as grants from '../../src/store/grants.ts';
 import { findLastUses } from '../../src/store/key-uses.ts';
 import * as keys from '../../src/store/keys.ts';
@@ -83,6 +84,9 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'facts of sessions': db => sessions.sessionFacts(db, [idAt(NOW, 7)]),
   approvals: db => approvals.listApprovals(db, {}, 51, 'z'),
   'approvals of a status': db => approvals.listApprovals(db, { status: 'denied' }, 51, 'z'),
+  'approvals that have ended': db => approvals.listEnded(db, {}, 51, null),
+  'approvals that have ended in one way': db => approvals.listEnded(db, { status: 'denied' }, 51, null),
+  'failures of a webhook': db => countFailures(db, 'webhook-7'),
   'approvals of a person': db => approvals.listApprovals(db, { personId: 'person-7' }, 51, 'z'),
   'approvals of a person and a status': db =>
     approvals.listApprovals(db, { personId: 'person-7', status: 'denied' }, 51, 'z'),

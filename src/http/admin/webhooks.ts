@@ -16,6 +16,7 @@ import {
 } from '../../guard/outgoing/webhooks.ts';
 import {
   type AttemptRecord,
+  countFailures,
   type DeliveryRecord,
   listAttempts,
   listDeliveries,
@@ -46,6 +47,12 @@ const shown = z.object({
     .nullable()
     .meta({ description: 'Until then deliveries are also signed with the previous secret.' }),
   createdAt: isoTime,
+});
+const watched = shown.extend({
+  failures: z.int().meta({
+    description:
+      'Attempts that have failed since one last succeeded, as far as the newest 20 deliveries tell.',
+  }),
 });
 const withSecret = shown.extend({ secret: z.string().meta({ description: 'Shown in this answer only.' }) });
 
@@ -104,18 +111,20 @@ export const webhookRoutes: Route[] = [
     tag,
     summary: 'List webhooks, newest first',
     query: z.strictObject(page),
-    answers: { 200: { description: 'Webhooks, without their secret.', schema: list('webhooks', shown) } },
+    answers: { 200: { description: 'Webhooks, without their secret.', schema: list('webhooks', watched) } },
     handle: async incoming => {
       const { services, query } = incoming;
       const rows = await listWebhooks(services.deps.db, query.limit + 1, before(query));
       const all = seesAll(incoming);
+      const failed = await Promise.all(rows.map(({ id }) => countFailures(services.deps.db, id)));
+      const failures = new Map(rows.map(({ id }, at) => [id, failed[at] ?? 0]));
       return Response.json(
         paged(
           'webhooks',
           rows,
           query.limit,
           row => row.id,
-          row => show(row, all),
+          row => ({ ...show(row, all), failures: failures.get(row.id) ?? 0 }),
         ),
       );
     },

@@ -27,23 +27,22 @@ const STATUSES: [string, string][] = [
 export function History() {
   const { query, route } = useLocation();
   const status = query['status'] ?? '';
-  const list = useList<ListedApproval>('/approvals', 'approvals', { status });
+  const list = useList<ListedApproval>('/approvals', 'approvals', { order: 'ended', status });
   useLive({
     gap: list.reload,
     approval: list.reload,
     // An approval is spent by the call that it frees.
     verdict: ({ referenceId, decision }) => referenceId !== null && decision === 'allow' && list.reload(),
   });
-  const ended = list.data?.filter(approval => approval.status !== 'pending');
   const choose = (value: string) =>
     route(`/dashboard/approvals${queryOf({ view: 'history', status: value })}`);
   return (
     <Panel title="Answered and timed out" aside={<StatusChoice status={status} choose={choose} />}>
-      <Shown of={{ ...list, data: ended }} empty={<Empty title="None yet" />}>
+      <Shown of={list} empty={<Empty title="None yet" />}>
         <Table
           caption="Approvals that have ended"
           columns={columnsOf(list.reload)}
-          rows={ended ?? []}
+          rows={list.data ?? []}
           keyOf={approval => approval.referenceId}
           compact
         />

@@ -4,7 +4,16 @@ import { Once } from '../../components/once.tsx';
 import { Badge } from '../../components/text.tsx';
 import type { Webhook } from '../../resources.ts';
 
-export function WebhookState({ of: { enabled, disabledReason } }: { of: Webhook }) {
+export function WebhookState({ of: { enabled, disabledReason, failures } }: { of: Webhook }) {
+  if (enabled && failures > 0)
+    return (
+      <span>
+        <Badge tone="deny">failing</Badge>{' '}
+        <span class="failure">
+          {failures === 1 ? 'The last attempt failed.' : `The last ${failures} attempts failed.`}
+        </span>
+      </span>
+    );
   if (enabled) return <Badge tone="allow">on</Badge>;
   return (
     <span>
