@@ -1,13 +1,14 @@
-// Names for the ids in entries, approvals and changes. Keys, people, policies and sessions are loaded once, and again when an unknown id
-// appears.
+// Names for the ids in entries, approvals and changes. Keys, people, policies, webhooks and sessions are loaded once, and
+// again when an unknown id appears.
 
 import { signal } from '@preact/signals';
 import { get } from './api.ts';
-import type { Key, Operator, Policy, Session } from './resources.ts';
+import type { Key, Operator, Policy, Session, Webhook } from './resources.ts';
 
 export const keys = signal<Key[]>([]);
 export const people = signal<Operator[]>([]);
 const policies = signal<Policy[]>([]);
+const webhooks = signal<Webhook[]>([]);
 const asked = new Set<string>();
 
 export async function loadKeys(): Promise<void> {
@@ -21,6 +22,10 @@ export async function loadPeople(): Promise<void> {
 
 async function loadPolicies(): Promise<void> {
   policies.value = await readAll<Policy>('/policies', 'policies');
+}
+
+async function loadWebhooks(): Promise<void> {
+  webhooks.value = await readAll<Webhook>('/webhooks', 'webhooks');
 }
 
 async function readAll<T>(path: string, name: string): Promise<T[]> {
@@ -47,6 +52,12 @@ export function personName(id: string): string {
 /** The name of a policy, or the start of its id until the name is known, or if it was deleted. */
 export function policyName(id: string): string {
   return policies.value.find(policy => policy.id === id)?.name ?? unknown(id, loadPolicies);
+}
+
+/** The host of a webhook, or the start of its id until it is known, or if it was deleted. */
+export function webhookName(id: string): string {
+  const url = webhooks.value.find(each => each.id === id)?.url;
+  return url === undefined ? unknown(id, loadWebhooks) : new URL(url).host;
 }
 
 const underWay = new Set<() => Promise<void>>();

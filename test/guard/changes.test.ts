@@ -187,6 +187,7 @@ for (const engine of await engines()) {
       await store.db.transaction({}, async tx => insertApproval(tx, approval, hash));
       return { id: approval.id, token };
     }
+    const TOOL = 'prod__deploy';
     const APPROVE = { action: 'approve' as const, grantMs: null };
 
     test('answers by operators, of which one counts, and what takes them back', async () => {
@@ -205,14 +206,16 @@ for (const engine of await engines()) {
       expect(await codeOf(resolveByOperator(deps, eve, newId(), APPROVE))).toBe('not_found');
       expect(await codeOf(withdraw(deps, EVE, newId()))).toBe('not_found');
       expect(await recorded()).toEqual([
-        [EVE, 'approval.approve', one, { grantExpiresAt: null }],
-        [EVE, 'approval.withdraw', one, {}],
-        [EVE, 'approval.approve', two, { grantExpiresAt: new Date(NOW + 1000).toISOString() }],
-        [EVE, 'approval.deny', three, { grantExpiresAt: null }],
+        [EVE, 'approval.approve', one, { tool: TOOL, grantExpiresAt: null }],
+        [EVE, 'approval.withdraw', one, { tool: TOOL }],
+        [EVE, 'approval.approve', two, { tool: TOOL, grantExpiresAt: new Date(NOW + 1000).toISOString() }],
+        [EVE, 'approval.deny', three, { tool: TOOL, grantExpiresAt: null }],
       ]);
       const [grant] = await store.db.all<{ id: string }>('SELECT id FROM grants');
       await endGrant(deps, eve, grant?.id ?? '');
-      expect(await recorded()).toEqual([[EVE, 'grant.revoke', grant?.id ?? '', { referenceId: two }]]);
+      expect(await recorded()).toEqual([
+        [EVE, 'grant.revoke', grant?.id ?? '', { tool: TOOL, referenceId: two }],
+      ]);
     });
 
     test('an answer by link is recorded as one of the link, and by name if the key wants a signed-in operator', async () => {
@@ -222,7 +225,9 @@ for (const engine of await engines()) {
       expect(await codeOf(resolveByLink(deps, open.token, APPROVE))).toBe('gone');
       expect(await codeOf(resolveByLink(deps, mintToken('approval').token, APPROVE))).toBe('not_found');
       expect(await codeOf(resolveByLink(deps, mintToken('key').token, APPROVE))).toBe('not_found');
-      expect(await recorded()).toEqual([['link', 'approval.approve', open.id, { grantExpiresAt: null }]]);
+      expect(await recorded()).toEqual([
+        ['link', 'approval.approve', open.id, { tool: TOOL, grantExpiresAt: null }],
+      ]);
       await changeKey(deps, EVE, keyId, { requireSignInToApprove: true });
       await recorded();
       const closed = await asked();
@@ -236,7 +241,9 @@ for (const engine of await engines()) {
       expect(await codeOf(as({}))).toBe('forbidden');
       await updateOperatorRole(store.db, eve.operatorId, 'approver');
       expect((await as({})).resolvedBy).toBe(EVE);
-      expect(await recorded()).toEqual([[EVE, 'approval.approve', closed.id, { grantExpiresAt: null }]]);
+      expect(await recorded()).toEqual([
+        [EVE, 'approval.approve', closed.id, { tool: TOOL, grantExpiresAt: null }],
+      ]);
     });
 
     test('a link ends at its very time, whether or not anybody noticed', async () => {

@@ -6,7 +6,7 @@ import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';
 import { Named, Time } from '../components/text.tsx';
 import { useList } from '../load.ts';
-import { keyName, personName, policyName } from '../names.ts';
+import { keyName, personName, policyName, webhookName } from '../names.ts';
 import type { Change } from '../resources.ts';
 import { type NamesOf, nameOf, placeOf, restOf, whatHappened } from './changes/words.ts';
 
@@ -41,13 +41,23 @@ export default function Changes() {
 function Which({ of: change }: { of: Change }) {
   const place = placeOf(change);
   const name = <Named text={nameOf(change) ?? nameByList(change) ?? `${change.target.slice(0, 8)}…`} />;
-  return place === null ? name : <a href={place}>{name}</a>;
+  const id = `Id: ${change.target}`;
+  return place === null ? (
+    <span title={id}>{name}</span>
+  ) : (
+    <a href={place} title={id}>
+      {name}
+    </a>
+  );
 }
 
 /** What it is called now, since not every change says the name. */
-function nameByList({ action, target }: Change): string | null {
+function nameByList({ action, target, detail }: Change): string | null {
   if (action.startsWith('key.')) return keyName(target);
   if (action.startsWith('policy.') || action.startsWith('limit.')) return policyName(target);
+  if (action.startsWith('webhook.')) return webhookName(target);
+  if (action.startsWith('delivery.')) return webhookName(String(detail['webhookId']));
+  if (action.startsWith('operator.')) return personName(target);
   return null;
 }
 
@@ -56,6 +66,7 @@ const NAMES: NamesOf = {
   shadowPolicyId: policyName,
   keyId: keyName,
   personId: personName,
+  webhookId: webhookName,
 };
 
 function Rest({ of: change }: { of: Change }) {

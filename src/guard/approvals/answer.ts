@@ -6,6 +6,7 @@
 import { type Resolution, statusAfter } from '../../core/approval.ts';
 import { type GuardError, invalidInput } from '../../core/errors.ts';
 import { VOTED } from '../../core/event.ts';
+import { joinName } from '../../core/name.ts';
 import {
   type ApprovalRecord,
   findApproval,
@@ -153,6 +154,7 @@ async function end(
     openGrant(tx, after, bounds, { openedBy: by, createdAt: at, expiresAt: grantExpiresAt });
   tell(tx, await listSubscribers(tx), after, at, votes);
   await recordChange(tx, deps, by, `approval.${action}`, approval.id, {
+    tool: joinName(approval.serverName, approval.toolName),
     grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString(),
     ...(via !== undefined && { via }),
   });

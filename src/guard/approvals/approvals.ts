@@ -3,6 +3,7 @@
 
 import type { Resolution } from '../../core/approval.ts';
 import { GuardError } from '../../core/errors.ts';
+import { joinName } from '../../core/name.ts';
 import {
   type ApprovalRecord,
   findApproval,
@@ -137,7 +138,8 @@ export async function withdraw(deps: Deps, actor: Actor, referenceId: string): P
     const approval = await findApproval(tx, referenceId);
     if (approval === null) throw noSuchApproval();
     if (!withdrawn) throw new GuardError('conflict', notToWithdraw(approval));
-    await recordChange(tx, deps, actor, 'approval.withdraw', referenceId, {});
+    const tool = joinName(approval.serverName, approval.toolName);
+    await recordChange(tx, deps, actor, 'approval.withdraw', referenceId, { tool });
   });
 }
 

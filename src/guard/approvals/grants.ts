@@ -1,6 +1,7 @@
 // Ends grants, with immediate effect. answer.ts opens them, when somebody approves with a duration.
 
 import { GuardError } from '../../core/errors.ts';
+import { joinName } from '../../core/name.ts';
 import type { Transaction } from '../../store/db.ts';
 import { findGrant, type GrantRecord, revokeGrant } from '../../store/grants.ts';
 import { findOperator } from '../../store/operators.ts';
@@ -17,7 +18,11 @@ export async function endGrant(deps: Deps, who: Answerer, id: string): Promise<v
   await deps.db.transaction({ exclusive: [keyLock(grant.keyId)] }, async tx => {
     await requireOwn(tx, grant, who, actor);
     if (!(await revokeGrant(tx, id, deps.now()))) return;
-    await recordChange(tx, deps, actor, 'grant.revoke', id, { referenceId: grant.referenceId });
+    const { referenceId, serverName, toolName } = grant;
+    await recordChange(tx, deps, actor, 'grant.revoke', id, {
+      tool: joinName(serverName, toolName),
+      referenceId,
+    });
   });
 }
 

@@ -2,6 +2,7 @@
 // approvals of the key, so that the votes of all replicas are counted one after the other.
 
 import { GuardError } from '../../core/errors.ts';
+import { joinName } from '../../core/name.ts';
 import { removeProof } from '../../store/approval-proofs.ts';
 import { type ApprovalRecord, isVotedOn } from '../../store/approvals.ts';
 import type { Queries, Transaction } from '../../store/db.ts';
@@ -19,7 +20,7 @@ export async function castVote(
   approval: ApprovalRecord,
   { operatorId, by, at, via }: { operatorId: string; by: Actor; at: number; via: 'slack' | undefined },
 ): Promise<VoteRecord[]> {
-  const { id, votesNeeded } = approval;
+  const { id, votesNeeded, serverName, toolName } = approval;
   if (!(await insertVote(tx, { approvalId: id, operatorId, by, at }))) {
     throw new GuardError(
       'conflict',
@@ -28,7 +29,8 @@ export async function castVote(
   }
   const votes = await standing(tx, deps, approval, await listVotes(tx, [id]));
   const count = { approved: votes.length, needed: votesNeeded };
-  await recordChange(tx, deps, by, 'approval.vote', id, { ...count, ...(via !== undefined && { via }) });
+  const about = { tool: joinName(serverName, toolName), ...count, ...(via !== undefined && { via }) };
+  await recordChange(tx, deps, by, 'approval.vote', id, about);
   return votes;
 }
 

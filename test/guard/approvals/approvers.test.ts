@@ -33,6 +33,8 @@ const DAY = 24 * 3_600_000;
 const APPROVE = { action: 'approve' as const, grantMs: null };
 const DENY = { action: 'deny' as const, grantMs: null };
 
+const TOOL = 'prod__deploy';
+
 describe('who may answer', () => {
   const CASES: [string, Answerer, boolean, boolean][] = [
     ['an approver of the group', ann, true, true],
@@ -115,9 +117,9 @@ await onEachEngine(store => {
     ]);
     expect(told[1]?.data).toMatchObject({ note: 'fine by me', approverGroup: 'finance' });
     expect(await recorded()).toEqual([
-      ['operator:ann@example.com', 'approval.vote', { approved: 1, needed: 2 }],
-      ['operator:ben@example.com', 'approval.vote', { approved: 2, needed: 2 }],
-      ['operator:ben@example.com', 'approval.approve', { grantExpiresAt: null }],
+      ['operator:ann@example.com', 'approval.vote', { tool: TOOL, approved: 1, needed: 2 }],
+      ['operator:ben@example.com', 'approval.vote', { tool: TOOL, approved: 2, needed: 2 }],
+      ['operator:ben@example.com', 'approval.approve', { tool: TOOL, grantExpiresAt: null }],
     ]);
   });
 

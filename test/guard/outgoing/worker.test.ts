@@ -63,7 +63,7 @@ class Desk {
       notifyUrl: receiver.url,
       channels: {},
       rules: RULES,
-      print: async () => {},
+      print: () => {},
     };
     const jobs = [
       lapses(this.deps),

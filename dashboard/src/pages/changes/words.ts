@@ -67,13 +67,14 @@ export function placeOf({ action, target, detail }: Change): string | null {
 
 /** What it is called, if the change says so. */
 export function nameOf({ detail }: Change): string | null {
-  const name = [detail['name'], detail['email'], detail['label'], detail['host']].find(
+  const name = [detail['name'], detail['email'], detail['label'], detail['host'], detail['tool']].find(
     each => typeof each === 'string' && each !== '',
   );
   return (name as string | undefined) ?? null;
 }
 
-const NAMED = new Set(['name', 'email', 'label', 'host']);
+/** Shown as the name, or where the link leads. */
+const NAMED = new Set(['name', 'email', 'label', 'host', 'tool', 'referenceId']);
 
 /** The names of what the ids in fields such as `policyId` stand for. */
 export type NamesOf = Record<string, (id: string) => string>;

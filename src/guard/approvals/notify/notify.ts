@@ -33,14 +33,8 @@ export interface NotifySettings extends RouteSettings {
   mailFrom: string | null;
   /** Null if no Slack app is configured. */
   slack: SlackApi | null;
-  print: PrintApproval;
+  print: (text: string) => void;
 }
-
-/** Prints the text of a notification, or keeps it until then in a file and prints where; `textOf` makes the text. */
-export type PrintApproval = (
-  about: { name: string; until: string },
-  textOf: (keptIn: string | null) => string,
-) => Promise<void>;
 
 /** The job that sends the notifications that are due. `onAttempt` is given what went wrong, or null. */
 export function notifications(
@@ -196,9 +190,7 @@ export async function sendBy(
     case 'http':
       return sendNotification(channel, message, rules);
     case 'terminal':
-      return settings.print({ name: `Approval ${message.referenceId}`, until: message.expiresAt }, keptIn =>
-        terminalText(message, keptIn),
-      );
+      settings.print(terminalText(message));
   }
 }
 

@@ -1,5 +1,4 @@
-// The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them, or
-// keeps them in a file if nobody reads a terminal; a log then gets them without the links.
+// The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them.
 
 import { visible } from '../../../core/visible.ts';
 import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from './message.ts';
@@ -7,8 +6,7 @@ import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from
 const SHOWN = new Set(['Key', 'Session', 'Reason']);
 const LABELS = { approve: 'Approve', deny: 'Deny', review: 'Review' };
 
-/** `keptIn` is the file that has the links, if the text itself must not show them. */
-export function terminalText(message: NotificationMessage, keptIn: string | null = null): string {
+export function terminalText(message: NotificationMessage): string {
   const lines = facts(message)
     .filter(fact => SHOWN.has(fact.label))
     .concat(needs(message))
@@ -17,9 +15,7 @@ export function terminalText(message: NotificationMessage, keptIn: string | null
     `Approval needed: ${fullName(message)}`,
     ...(message.personEmail === null ? [] : [row('For', visible(message.personEmail))]),
     ...lines,
-    ...(keptIn === null
-      ? linksOf(message).map(({ what, url }) => row(LABELS[what], visible(url)))
-      : [row('Links', `in ${keptIn}`)]),
+    ...linksOf(message).map(({ what, url }) => row(LABELS[what], visible(url))),
     row('Lapses', lapse(message)),
     '',
   ].join('\n');
