@@ -36,6 +36,10 @@ describe.if(hasBrowser())('keys', () => {
       await button(page, 'Create the key').click();
       const once = page.getByRole('dialog', { name: 'Your new key' });
       const key = await once.locator('.secret code').textContent();
+      // On a low screen too.
+      await page.setViewportSize({ width: 1280, height: 500 });
+      const lowest = await button(page, 'I have stored it').boundingBox();
+      expect((lowest?.y ?? 500) + (lowest?.height ?? 0)).toBeLessThanOrEqual(500);
       // The browser lets nobody refuse a second Escape.
       for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape');
       await once.getByRole('status').getByText('The key is shown only now').waitFor();

@@ -31,17 +31,15 @@ export function Once({ title, secret, name, children, use, onClose }: OnceProps)
           <code>{secret}</code>
         </p>
         {use}
-        <div>
+        <footer>
           <p role="status" class="failed">
             {refused && `The ${name} is shown only now. Store it, then choose “I have stored it”.`}
           </p>
-          <footer>
-            <Copy text={secret ?? ''} label={`Copy the ${name}`} wide />
-            <button type="button" onClick={onClose}>
-              I have stored it
-            </button>
-          </footer>
-        </div>
+          <Copy text={secret ?? ''} label={`Copy the ${name}`} wide />
+          <button type="button" onClick={onClose}>
+            I have stored it
+          </button>
+        </footer>
       </div>
     </Dialog>
   );
