@@ -71,7 +71,9 @@ describe.if(hasBrowser())('before a policy is saved', () => {
       await page.reload();
       await page.locator('.cm-content').waitFor();
       expect(await page.getByText('Your unsaved draft was restored.').count()).toBe(0);
-      await write(page, mine);
+      await button(page, 'Bring it back').click();
+      await page.getByText('Not saved yet.').waitFor();
+      expect(await written(page)).toBe(mine);
       await button(page, 'Discard the draft').click();
       await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
       expect(await written(page)).toBe(saved);

@@ -1,5 +1,5 @@
 // What is said above the editor about a text that is not saved: that it was restored, that somebody else saved a newer
-// version meanwhile, with both texts compared and a choice, and that a draft was set aside.
+// version meanwhile, with both texts compared and a choice, and that a draft was set aside or discarded.
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
@@ -72,6 +72,18 @@ export function Aside({ draft, bringBack, discard }: AsideProps) {
           Discard it
         </button>
       </div>
+    </Notice>
+  );
+}
+
+/** The way back from a discarded draft. */
+export function Discarded({ bringBack }: { bringBack: () => void }) {
+  return (
+    <Notice>
+      <p>Your last draft was discarded. It is kept until this tab is closed.</p>
+      <button type="button" class="plain small" onClick={bringBack}>
+        Bring it back
+      </button>
     </Notice>
   );
 }

@@ -15,7 +15,7 @@ import { Ago, Named } from '../../components/text.tsx';
 import { keyName } from '../../names.ts';
 import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister, me } from '../../session.ts';
-import { Aside, Conflict, Unsaved as UnsavedNotice } from './conflict.tsx';
+import { Aside, Conflict, Discarded, Unsaved as UnsavedNotice } from './conflict.tsx';
 import { contentOf, linesOf } from './draft.ts';
 import { KeptDrafts } from './kept-drafts.ts';
 import { replacePolicy } from './replace.ts';
@@ -65,7 +65,7 @@ export function Editing({ policy, reload }: EditingProps) {
             began={began}
             text={draft.text}
             keepMine={unsaved.goOn}
-            takeTheirs={() => unsaved.leave(true)}
+            takeTheirs={() => unsaved.leave('aside')}
           />
         )}
         <Rules
@@ -86,7 +86,7 @@ export function Editing({ policy, reload }: EditingProps) {
                 Save as version {policy.version + 1}
               </button>
               {changed && unsaved.origin === null && (
-                <button type="button" class="plain" onClick={() => unsaved.leave(false)}>
+                <button type="button" class="plain" onClick={() => unsaved.leave('discarded')}>
                   Discard the draft
                 </button>
               )}
@@ -111,11 +111,16 @@ export function Editing({ policy, reload }: EditingProps) {
 
 /** Where the unsaved text came from, and what was set aside for it. */
 function Notices({ unsaved, changed }: { unsaved: Unsaved; changed: boolean }) {
-  const { origin, aside } = unsaved;
+  const { origin, aside, discarded } = unsaved;
   return (
     <>
-      {origin !== null && <Came origin={origin} discard={changed ? () => unsaved.leave(false) : undefined} />}
-      {aside !== null && <Aside draft={aside} bringBack={unsaved.bringBack} discard={unsaved.discardAside} />}
+      {origin !== null && (
+        <Came origin={origin} discard={changed ? () => unsaved.leave('discarded') : undefined} />
+      )}
+      {aside !== null && (
+        <Aside draft={aside} bringBack={() => unsaved.bringBack('aside')} discard={unsaved.discardAside} />
+      )}
+      {discarded !== null && !changed && <Discarded bringBack={() => unsaved.bringBack('discarded')} />}
     </>
   );
 }

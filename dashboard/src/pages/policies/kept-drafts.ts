@@ -1,5 +1,6 @@
 // Texts that are not saved yet, kept in the tab (sessionStorage) while other pages are visited: for each person and
-// policy the draft that is being edited, and one that was set aside for another text. They end with the tab.
+// policy the draft that is being edited, one that was set aside for another text, and the one that was discarded last. They
+// end with the tab.
 
 /** A text that is not saved yet. */
 export interface KeptDraft {
@@ -16,7 +17,7 @@ const MAX_LENGTH = 500_000;
 const MOST = 8;
 const PREFIX = 'toolgate draft ';
 
-export type Place = 'edited' | 'aside';
+export type Place = 'edited' | 'aside' | 'discarded';
 
 /** The drafts of one person for one policy; a new policy has the id `new`. */
 export class KeptDrafts {

@@ -10,7 +10,7 @@ import { Problem } from '../../components/states.tsx';
 import { useAction } from '../../load.ts';
 import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister, me } from '../../session.ts';
-import { Unsaved } from './conflict.tsx';
+import { Discarded, Unsaved } from './conflict.tsx';
 import { contentOf, draftOf } from './draft.ts';
 import { type KeptDraft, KeptDrafts } from './kept-drafts.ts';
 import { PackChoice } from './pack-choice.tsx';
@@ -34,6 +34,7 @@ const IN_TEXT = 'The text below says it; change it there.';
 export function NewPolicy() {
   const drafts = new KeptDrafts(me.value?.actor ?? '', 'new', sessionStorage);
   const [kept, setKept] = useState(() => drafts.read('edited'));
+  const [discarded, setDiscarded] = useState(() => drafts.read('discarded'));
   const [name, setName] = useState(kept?.name ?? '');
   const [description, setDescription] = useState(kept?.description ?? '');
   const [shown, setShown] = useState<ShownText>({ text: kept?.text ?? TEXT, added: null });
@@ -47,12 +48,24 @@ export function NewPolicy() {
     const isEmpty = written.text === TEXT && written.name === '' && written.description === '';
     drafts.keep('edited', isEmpty ? null : written);
   };
+  const put = (next: KeptDraft | null) => {
+    drafts.keep('edited', next);
+    setName(next?.name ?? '');
+    setDescription(next?.description ?? '');
+    typed.current = next?.text ?? TEXT;
+    setShown({ text: typed.current, added: null });
+  };
   const discard = () => {
-    drafts.keep('edited', null);
+    const left = { version: 0, text: typed.current, name, description };
+    drafts.keep('discarded', left);
+    setDiscarded(left);
     setKept(null);
-    setName('');
-    setDescription('');
-    setShown({ text: TEXT, added: null });
+    put(null);
+  };
+  const bringBack = () => {
+    put(discarded);
+    drafts.keep('discarded', null);
+    setDiscarded(null);
   };
   const { busy, error, run } = useAction();
   const { route } = useLocation();
@@ -71,6 +84,7 @@ export function NewPolicy() {
   return (
     <Page title="New policy" lead={<a href="/dashboard/policies">All policies</a>}>
       {kept !== null && <Unsaved discard={discard}>Your unsaved draft was restored.</Unsaved>}
+      {discarded !== null && !changed && <Discarded bringBack={bringBack} />}
       <form class="stack" onSubmit={create}>
         <Panel title="About it">
           <div class="stack">

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WholePolicy } from '../../resources.ts';
 import type { AddedLines } from './added-lines.ts';
 import { type Draft, draftOf } from './draft.ts';
-import type { KeptDraft, KeptDrafts } from './kept-drafts.ts';
+import type { KeptDraft, KeptDrafts, Place } from './kept-drafts.ts';
 import type { ShownText } from './rules.tsx';
 
 /** Where an unsaved text came from, if the person did not type it on this visit, or why it could not be made. */
@@ -22,6 +22,8 @@ interface Edited {
   began: number;
   origin: Origin | null;
   aside: KeptDraft | null;
+  /** What was discarded last. */
+  discarded: KeptDraft | null;
 }
 
 export interface Unsaved extends Edited {
@@ -36,15 +38,19 @@ export interface Unsaved extends Edited {
   replaceWith: (text: string, origin: Origin) => void;
   /** Says something about the text without changing it. */
   say: (origin: Origin) => void;
-  /** Shows the saved text again. With `keep`, the unsaved one is set aside. */
-  leave: (keep: boolean) => void;
-  bringBack: () => void;
+  /** Shows the saved text again; the unsaved one is kept in that place. */
+  leave: (place: Left) => void;
+  /** Shows the draft that is kept there. What was being edited takes its place. */
+  bringBack: (place: Left) => void;
   discardAside: () => void;
   /** The text goes on from the current version, which saving then replaces. */
   goOn: () => void;
   /** Told before the policy is loaded again: the text was just saved as this version. */
   saved: (version: number) => void;
 }
+
+/** Where a draft is that is not being edited. */
+type Left = Exclude<Place, 'edited'>;
 
 /** `drafts` is null for people who may not edit. */
 export function useUnsaved(policy: WholePolicy, drafts: KeptDrafts | null): Unsaved {
@@ -55,9 +61,9 @@ export function useUnsaved(policy: WholePolicy, drafts: KeptDrafts | null): Unsa
 
   const keep = (text: string, began: number) =>
     drafts?.keep('edited', text === policy.text ? null : { text, version: began });
-  const keepAside = (aside: KeptDraft | null) => {
-    drafts?.keep('aside', aside);
-    return aside;
+  const keepIn = (place: Left, left: KeptDraft | null) => {
+    drafts?.keep(place, left);
+    return { [place]: left };
   };
   const put = (text: string, began: number, more: Partial<Edited> & { added?: AddedLines | null }) => {
     const { added = null, ...rest } = more;
@@ -94,18 +100,18 @@ export function useUnsaved(policy: WholePolicy, drafts: KeptDrafts | null): Unsa
     replaceWith: (text, origin) =>
       put(text, policy.version, {
         origin,
-        aside: typed.current === policy.text ? edited.aside : keepAside(current()),
+        ...(typed.current !== policy.text && keepIn('aside', current())),
       }),
     say: origin => setEdited(before => ({ ...before, origin })),
-    leave: isKept =>
-      put(policy.text, policy.version, { aside: isKept ? keepAside(current()) : edited.aside }),
-    bringBack: () => {
-      const { aside } = edited;
-      if (aside === null) return;
+    leave: place => put(policy.text, policy.version, keepIn(place, current())),
+    bringBack: place => {
+      const left = edited[place];
+      if (left === null) return;
       const isChanged = typed.current !== policy.text;
-      put(aside.text, aside.version, { aside: keepAside(isChanged ? current() : null) });
+      put(left.text, left.version, keepIn(place, isChanged ? current() : null));
     },
-    discardAside: () => setEdited(before => ({ ...before, aside: keepAside(null) })),
+    discardAside: () =>
+      setEdited(before => ({ ...before, ...keepIn('discarded', before.aside), ...keepIn('aside', null) })),
     goOn,
     saved: version => {
       last.current.saved = { version, text: typed.current };
@@ -114,14 +120,14 @@ export function useUnsaved(policy: WholePolicy, drafts: KeptDrafts | null): Unsa
 }
 
 function opened(policy: WholePolicy, drafts: KeptDrafts | null): Edited {
-  const aside = drafts?.read('aside') ?? null;
+  const left = { aside: drafts?.read('aside') ?? null, discarded: drafts?.read('discarded') ?? null };
   const kept = drafts?.read('edited') ?? null;
   if (kept === null || kept.text === policy.text)
-    return { shown: { text: policy.text, added: null }, began: policy.version, origin: null, aside };
+    return { shown: { text: policy.text, added: null }, began: policy.version, origin: null, ...left };
   return {
     shown: { text: kept.text, added: null },
     began: kept.version,
     origin: { kind: 'restored' },
-    aside,
+    ...left,
   };
 }
