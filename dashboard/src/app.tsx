@@ -7,6 +7,8 @@ import { announcement } from './announce.ts';
 import { Boundary } from './components/boundary.tsx';
 import { Page } from './components/page.tsx';
 import { Empty } from './components/states.tsx';
+import type { Tone } from './components/text.tsx';
+import { badThings } from './health.ts';
 import { isLive, refresh } from './live.ts';
 import { PAGES, type PageEntry } from './pages.ts';
 import { pending } from './pending.ts';
@@ -128,20 +130,31 @@ function isCurrent({ path: own }: PageEntry, path: string): boolean {
 }
 
 function PageLink({ page, current }: { page: PageEntry; current: boolean }) {
-  const count = page.path === '/approvals' ? (pending.value?.length ?? 0) : 0;
   return (
     <a href={`/dashboard${page.path}`} aria-current={current ? 'page' : undefined}>
       <svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true">
         <path d={page.icon} />
       </svg>
       {page.name}
-      {count > 0 && (
-        <span class="count">
-          {count}
-          <span class="unseen"> waiting</span>
-        </span>
-      )}
+      {page.path === '/approvals' && <Count of={pending.value?.length} word="waiting" tone="pending" />}
+      {page.path === '/health' && <Count of={badThings.value} word="bad" tone="deny" />}
     </a>
+  );
+}
+
+interface CountProps {
+  of: number | null | undefined;
+  word: string;
+  tone: Tone;
+}
+
+function Count({ of: count, word, tone }: CountProps) {
+  if (!count) return null;
+  return (
+    <span class={`count ${tone}`}>
+      {count}
+      <span class="unseen"> {word}</span>
+    </span>
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { startHealth } from './health.ts';
 import { startLive } from './live.ts';
 import { watchPending } from './notifications.ts';
 import { startPending } from './pending.ts';
@@ -17,6 +18,7 @@ if (!seesOwnOnly.value) {
   startPending();
   startLive();
   watchPending();
+  startHealth();
 }
 startTitle();
 render(<App />, document.getElementById('app') as HTMLElement);

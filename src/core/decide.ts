@@ -152,8 +152,7 @@ function byPolicy(considered: Considered, facts: Facts): Decided {
   return needsApproval(asks, policy.rules[held.index]?.reason, held.index, facts);
 }
 
-const source = ({ rules, name }: CompiledPolicy, index: number): string =>
-  ruleText(index, rules[index]?.name, name);
+const source = (policy: CompiledPolicy, index: number): string => ruleText(index, policy.name);
 
 function byRule(considered: Considered, facts: Facts): Decided {
   const { policy, name, index, failed, meter } = considered;

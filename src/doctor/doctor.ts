@@ -1,7 +1,6 @@
 // The doctor's door: all checks of a service, in the order in which they are shown. They run at once (check.ts), they
 // change nothing, and they show no secret.
 
-import { approvalsCheck } from './approvals.ts';
 import type { Check } from './check.ts';
 import { clockCheck } from './clock.ts';
 import { diskChecks } from './disk.ts';
@@ -26,7 +25,6 @@ export function checksOf(examined: Examined): Check[] {
     ...diskChecks(config),
     ...publicUrlChecks(examined),
     ...peopleChecks(config),
-    approvalsCheck(examined),
     ...issuerChecks(config),
     ...outgoingChecks(examined),
     examined.tools,

@@ -73,7 +73,9 @@ describe.if(hasBrowser())('changes and notifications', () => {
         async page => {
           await page.goto('/dashboard/changes');
           await heading(page, 'Changes');
-          await row(page, 'Call denied', 'the admin token').waitFor();
+          const answer = row(page, 'Call denied', 'the admin token');
+          await answer.getByRole('link', { name: /__/ }).waitFor();
+          expect(await answer.getByRole('link', { name: /__/ }).getAttribute('title')).toStartWith('Id: ');
           await row(page, 'Operator invited', viewer.email).waitFor();
           await expectUsable(page);
           await row(page, 'Key created', 'asking agent').getByRole('link', { name: 'asking agent' }).click();
@@ -115,6 +117,7 @@ describe.if(hasBrowser())('changes and notifications', () => {
           await page.goto('/dashboard/health');
           await heading(page, 'Health');
           await page.getByText('Bad: 2; warnings: ').waitFor();
+          await page.locator('nav a', { hasText: 'Health2 bad' }).first().waitFor({ state: 'attached' });
           const worst = page.locator('tbody tr').first();
           await worst.filter({ hasText: 'channel pager' }).getByText('Is channels.pager.url right').waitFor();
           await row(page, 'channel desk', 'good').waitFor();

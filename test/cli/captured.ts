@@ -1,6 +1,5 @@
 // An IO whose output is kept, for running commands inside the test's own process.
 
-import { join } from 'node:path';
 import type { IO, Output } from '../../src/cli/io.ts';
 
 export interface Captured extends IO {
@@ -28,7 +27,6 @@ export function captured(cwd: string, env: Record<string, string> = {}, stdin = 
     stdin: { isTTY: false, text: async () => stdin, line: async () => stdin },
     env,
     cwd,
-    root: join(cwd, 'no-such-machine'),
     exit: (code: number) => {
       kept.code = code;
     },

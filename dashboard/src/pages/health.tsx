@@ -1,9 +1,11 @@
 // Health: what the doctor finds about this service, the worst first, and what to do. A run takes some seconds.
 
+import { useEffect } from 'preact/hooks';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, Table } from '../components/table.tsx';
 import { Badge, Named, type Tone } from '../components/text.tsx';
+import { tellHealth } from '../health.ts';
 import { useGet } from '../load.ts';
 import type { DoctorReport } from '../resources.ts';
 import { mayAdminister } from '../session.ts';
@@ -25,6 +27,9 @@ const LEAD =
 
 function Report() {
   const { data, error, loading, reload } = useGet<DoctorReport>('/doctor');
+  useEffect(() => {
+    if (data !== undefined) tellHealth(data);
+  }, [data]);
   const lines = data?.checks.toSorted((a, b) => RANK.indexOf(a.state) - RANK.indexOf(b.state));
   return (
     <Page
