@@ -23,7 +23,8 @@ USER 8787:8787
 WORKDIR /data
 VOLUME /data
 # Inside the container every interface; what reaches it is decided by the published port.
-ENV TOOLGATE_HOST=0.0.0.0 TOOLGATE_DATA_DIR=/data
+# Docker keeps what a container prints, also on a terminal. The first key: docker exec <container> cat /data/printed-secrets.txt
+ENV TOOLGATE_HOST=0.0.0.0 TOOLGATE_DATA_DIR=/data TOOLGATE_PRINT_SECRETS=never
 EXPOSE 8787
 HEALTHCHECK --interval=5s --timeout=5s --start-period=10s CMD ["toolgate", "health"]
 STOPSIGNAL SIGTERM

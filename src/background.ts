@@ -4,7 +4,7 @@
 import type { Config } from './config.ts';
 import { appendCheckpoint } from './data-dir.ts';
 import { lapses } from './guard/approvals/approvals.ts';
-import { notifications } from './guard/approvals/notify/notify.ts';
+import { notifications, type PrintApproval } from './guard/approvals/notify/notify.ts';
 import { messageChanges } from './guard/approvals/notify/slack-bot/posted.ts';
 import { forgetCounts } from './guard/check/limit-admin.ts';
 import { Chores } from './guard/chores.ts';
@@ -29,7 +29,7 @@ export async function startBackground(
   config: Config,
   services: Services,
   url: string,
-  print: (text: string) => void,
+  print: PrintApproval,
 ): Promise<{ stop: () => Promise<void> }> {
   const worker = createWorker(config, services, url, print);
   const chores = createChores(config, services);
@@ -49,12 +49,7 @@ export async function startBackground(
   return { stop };
 }
 
-function createWorker(
-  config: Config,
-  services: Services,
-  url: string,
-  print: (text: string) => void,
-): Worker {
+function createWorker(config: Config, services: Services, url: string, print: PrintApproval): Worker {
   const { deps, targetRules: rules, slack, metrics, tracer, log } = services;
   const notified = ({ channel, channelName }: LeasedNotification, error: string | null) => {
     metrics.notified(channel, error === null);

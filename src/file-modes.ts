@@ -44,6 +44,7 @@ function watched({ dataDir, serverFile, ...config }: Config): Watched[] {
     { path: dataDir, what: 'other users can enter the data folder', closed: OTHERS, wanted: '700' },
     inside('master.key', 'other users can read or write the master key'),
     inside('admin.token', 'other users can read or write the admin token'),
+    inside('printed-secrets.txt', 'other users can read or write the secrets that are not printed'),
   ];
   if (store !== null) {
     for (const end of ['', '-wal', '-shm'])

@@ -10,6 +10,7 @@ import { keepMemoryOutOfDumps } from './core-dumps.ts';
 import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
 import type { Demo } from './demo/fill.ts';
 import { openFiles } from './file-modes.ts';
+import type { PrintApproval } from './guard/approvals/notify/notify.ts';
 import { undeclaredChannels } from './guard/approvals/undeclared-channels.ts';
 import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';
@@ -24,6 +25,8 @@ import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { openTelemetry } from './open-telemetry.ts';
 import { createServices, VERSION } from './services.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
+
+export type { PrintApproval };
 
 export interface Running {
   url: string;
@@ -50,8 +53,8 @@ interface Environment {
   log: Log;
   /** Called when it is unknown whether a write is durable, or where it went. */
   onFatal: (error: Error) => void;
-  /** Prints notifications for the terminal. */
-  print: (text: string) => void;
+  /** Shows notifications for the terminal. */
+  print: PrintApproval;
   now?: () => number;
   /** The other processes on the same port, if there are any; they are asked for their metrics. */
   others?: { gather(): Promise<[worker: number, families: MetricFamily[]][]> } | null;
@@ -138,10 +141,13 @@ async function welcome(
       about,
       'a channel is named that the server file does not declare: its questions are told to nobody',
     );
-  const setupToken = await offerSetup(deps);
-  const setupUrl = setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`;
   const tokenPath = config.adminToken === null ? adminTokenPath(config.dataDir) : null;
-  await showFirstKey(deps, key => show({ key, setupUrl, adminTokenPath: tokenPath }));
+  await showFirstKey(deps, async key => {
+    // Only one replica at a time is here, so the link that is shown last is the one that holds.
+    const setupToken = await offerSetup(deps);
+    const setupUrl = setupToken === null ? null : `${url}/dashboard/setup?token=${setupToken}`;
+    await show({ key, setupUrl, adminTokenPath: tokenPath });
+  });
 }
 
 export interface DemoStore extends Demo {

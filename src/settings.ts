@@ -78,6 +78,12 @@ export const SETTINGS = {
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'),
     'Lowest level of the log lines to write (JSON, to standard error).',
   ),
+  printSecrets: setting(
+    'TOOLGATE_PRINT_SECRETS',
+    'terminal',
+    oneOf('terminal', 'always', 'never'),
+    'When the first key, the set-up link and approval links are printed: if standard output is a terminal, always or never. Otherwise they go into printed-secrets.txt in the data folder.',
+  ),
   masterKey: secret(
     'TOOLGATE_MASTER_KEY',
     masterKey,

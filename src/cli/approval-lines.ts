@@ -76,8 +76,9 @@ function factRows(approval: WholeApproval): string[][] {
 
 type Rule = NonNullable<WholeApproval['context']['rule']>;
 
-function ruleText({ index, policyName, policyVersion, action, tool }: Rule): string {
-  return `${index} of policy "${visible(policyName)}", version ${policyVersion} (${action} ${visible(tool)})`;
+function ruleText({ index, name, policyName, policyVersion, action, tool }: Rule): string {
+  const named = name === null ? '' : ` ("${visible(name)}")`;
+  return `${index}${named} of policy "${visible(policyName)}", version ${policyVersion} (${action} ${visible(tool)})`;
 }
 
 function earlierText(earlier: WholeApproval['context']['earlier']): string {

@@ -1,5 +1,6 @@
-// Case files: a policy, optionally a session's scope, and calls with the decision that each must get. Faults in a file
-// are reported with their line. A misspelt field is a fault too, because it would silently test less.
+// Case files: a policy, optionally a session's scope and a coding agent's working folder, and calls with the decision that
+// each must get. Faults in a file are reported with their line. A misspelt field is a fault too, because it would silently
+// test less.
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
@@ -57,18 +58,30 @@ export async function readCases(io: IO, file: string): Promise<CaseFile> {
   return new Reader(io, file, await readText(io, file), EXIT.noAnswer).read();
 }
 
-const CALL_FIELDS = ['server', 'tool', 'args', 'at', 'session', 'keyName', 'person', 'used', 'want'];
+const CALL_FIELDS = [
+  'server',
+  'tool',
+  'args',
+  'at',
+  'session',
+  'keyName',
+  'person',
+  'folder',
+  'used',
+  'want',
+];
 
-/** What all calls of a file share: they are made with a session if the file has one. */
-type Shared = Pick<Tried, 'scopeTools' | 'session'>;
+/** What all calls of a file share: the session with which they are made, and the folder, if the file has them. */
+type Shared = Pick<Tried, 'scopeTools' | 'session' | 'folder'>;
 
 class Reader extends YamlReader {
   async read(): Promise<CaseFile> {
-    const root = this.#map(this.root(), 'a case file', ['policy', 'session', 'calls']);
+    const root = this.#map(this.root(), 'a case file', ['policy', 'session', 'folder', 'calls']);
     const policy = await this.#policy(root.get('policy', true));
     const session = root.get('session', true);
     const shared = session == null ? {} : { session: '', scopeTools: this.#scope(session) };
-    return { policy, calls: this.#calls(root, policy, shared) };
+    const folder = this.#text(root, 'folder');
+    return { policy, calls: this.#calls(root, policy, { ...shared, folder }) };
   }
 
   /** The policy is written here, or is the name of a policy file beside this one. */
@@ -118,6 +131,7 @@ class Reader extends YamlReader {
       session: this.#text(map, 'session') ?? shared.session,
       keyName: this.#text(map, 'keyName'),
       person: this.#text(map, 'person'),
+      folder: this.#text(map, 'folder') ?? shared.folder,
       used: this.#used(map, policy),
     };
     return { line: this.line(offset(map)), server, tool, tried, want };

@@ -23,6 +23,8 @@ export interface IO {
   stdin: { readonly isTTY: boolean; text: () => Promise<string>; line: () => Promise<string> };
   env: Record<string, string | undefined>;
   cwd: string;
+  /** The folder below which the settings of the whole machine are. It is empty, but for tests. */
+  root: string;
   exit: (code: number) => void;
   /** Aborted on Ctrl-C. A command that takes the signal is no longer ended by Ctrl-C itself. */
   interrupted: () => AbortSignal;
@@ -35,6 +37,7 @@ export function systemIo(): IO {
     stdin: { isTTY: process.stdin.isTTY === true, text: () => Bun.stdin.text(), line: firstLine },
     env: process.env,
     cwd: process.cwd(),
+    root: '',
     exit: code => {
       process.exitCode = code;
     },

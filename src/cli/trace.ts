@@ -1,16 +1,17 @@
 // The trace of a simulated decision as text: a line for each rule, and below it what its hours, conditions and limit
 // came to, with the values that were read.
 
-import type { Rule } from '../core/policy.ts';
+import { type Rule, ruleLabel } from '../core/policy.ts';
 import type { Detail, TraceStep } from '../core/trace.ts';
 
 /** No lines if no rule has anything to tell beyond the decision itself. */
 export function traceLines({ rules }: { rules: readonly Rule[] }, trace: readonly TraceStep[]): string[] {
   if (trace.every(step => step.details.length === 0)) return [];
   return trace.flatMap(step => {
-    const { tool, action } = rules[step.ruleIndex] as Rule;
+    const rule = rules[step.ruleIndex] as Rule;
     const said = step.applies === false ? `it does not apply: ${step.said}` : step.said;
-    return [`rule ${step.ruleIndex} (${action} ${tool}): ${said}`, ...step.details.flatMap(detailLines)];
+    const label = `${ruleLabel(step.ruleIndex, rule)} (${rule.action} ${rule.tool})`;
+    return [`${label}: ${said}`, ...step.details.flatMap(detailLines)];
   });
 }
 

@@ -11,6 +11,29 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 /** The most characters that the note of an answer can have. */
 export const MAX_NOTE = 500;
 
+/** Of a group that has to approve: too few of its operators may. */
+export interface Lacking {
+  group: string;
+  /** How many have to approve. */
+  needed: number;
+  /** How many could. */
+  able: number;
+}
+
+/** What a held call says. */
+export const lackingText = (lacking: Lacking): string =>
+  `At present nobody can approve it: ${tooFew(lacking)}.`;
+
+/** The same about a rule, before anybody was asked. */
+export const groupWarning = (lacking: Lacking): string =>
+  `At present nobody could answer: ${tooFew(lacking)}.`;
+
+function tooFew({ group, needed, able }: Lacking): string {
+  const who = needed === 1 ? 'an operator' : `${needed} operators`;
+  const has = able === 0 ? 'there is none' : `there ${able === 1 ? 'is' : 'are'} only ${able}`;
+  return `${who} of the group "${group}" would have to approve, and ${has}`;
+}
+
 export function statusAfter(resolution: Resolution): 'approved' | 'denied' {
   return resolution === 'approve' ? 'approved' : 'denied';
 }

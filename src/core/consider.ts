@@ -115,7 +115,7 @@ function findRule(considered: Considered, situation: Situation): void {
       if (held === null || demandOf(rule) > demandOf(policy.rules[held.index]))
         considered.held = { index, condition: examined.condition as number, passedOver };
     }
-    if (named++ < MOST_NAMED) considered.passedOver += `${passedOverText(index)}${examined.why}.`;
+    if (named++ < MOST_NAMED) considered.passedOver += `${passedOverText(index, rule.name)}${examined.why}.`;
   }
 }
 

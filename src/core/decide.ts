@@ -152,7 +152,8 @@ function byPolicy(considered: Considered, facts: Facts): Decided {
   return needsApproval(asks, policy.rules[held.index]?.reason, held.index, facts);
 }
 
-const source = (policy: CompiledPolicy, index: number): string => ruleText(index, policy.name);
+const source = ({ rules, name }: CompiledPolicy, index: number): string =>
+  ruleText(index, rules[index]?.name, name);
 
 function byRule(considered: Considered, facts: Facts): Decided {
   const { policy, name, index, failed, meter } = considered;

@@ -4,7 +4,7 @@
 import type { CompiledPolicy } from './compiled-policy.ts';
 import { joinName } from './name.ts';
 import type { Rule } from './policy.ts';
-import { ruleLine } from './policy-text.ts';
+import { unnamedLine } from './policy-text.ts';
 import { type RecordedCall, readReason, type Told } from './reasons.ts';
 import type { DecidedBy, SeenCall } from './seen-tools.ts';
 
@@ -50,6 +50,6 @@ function decidedBy(
   }
   if (isCurrent) return candidates.includes(call.ruleIndex) ? call.ruleIndex : 'other';
   if (rule === undefined) return 'other';
-  const line = ruleLine(rule);
-  return candidates.find(each => ruleLine(rules[each] as Rule) === line) ?? 'other';
+  const line = unnamedLine(rule);
+  return candidates.find(each => unnamedLine(rules[each] as Rule) === line) ?? 'other';
 }

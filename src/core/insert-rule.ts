@@ -7,7 +7,7 @@ import { exactRule } from './exact-rule.ts';
 import { splitName } from './name.ts';
 import type { Action, Rule } from './policy.ts';
 import { parsePolicy } from './policy-file.ts';
-import { ruleLine } from './policy-text.ts';
+import { unnamedLine } from './policy-text.ts';
 import { bracedRule, dashedRule, indentAt, lineBreakOf, lineStart, rangeOf } from './rule-layout.ts';
 
 export interface InsertedRule {
@@ -29,16 +29,16 @@ export function insertRule(
   above: number | null,
 ): InsertedRule | null {
   const name = splitName(tool);
-  const rules = parsePolicy(text).policy?.rules.map(ruleLine);
+  const rules = parsePolicy(text).policy?.rules.map(unnamedLine);
   if (name === null || rules === undefined) return null;
   const rule: Rule = { ...exactRule(name), action };
   const index = Math.min(above ?? rules.length, rules.length);
-  const there = rules.indexOf(ruleLine(rule));
+  const there = rules.indexOf(unnamedLine(rule));
   if (there >= 0 && there <= index) return { text, index: there, added: false };
   const list = listOf(text);
   const changed = list === null ? text : withPieces(text, piecesFor(text, list, rule, index));
-  const now = parsePolicy(changed).policy?.rules.map(ruleLine);
-  const wanted = rules.toSpliced(index, 0, ruleLine(rule));
+  const now = parsePolicy(changed).policy?.rules.map(unnamedLine);
+  const wanted = rules.toSpliced(index, 0, unnamedLine(rule));
   if (now?.length !== wanted.length || !now.every((line, at) => line === wanted[at])) return null;
   return { text: changed, index, added: true };
 }

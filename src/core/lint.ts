@@ -5,7 +5,7 @@
 import { askingWarnings } from './lint-asking.ts';
 import { conditionWarnings, limitWarnings } from './lint-conditions.ts';
 import { SEPARATOR, splitName } from './name.ts';
-import { type Limits, namesServer, type Rule } from './policy.ts';
+import { type Limits, namesServer, type Rule, ruleLabel } from './policy.ts';
 import type { Fault } from './rule-faults.ts';
 import { RuleIndex } from './rule-index.ts';
 
@@ -15,7 +15,7 @@ export function warningsOf(rules: readonly Rule[], limits: Limits = {}): Warning
   const unused = limitWarnings(rules, limits);
   if (rules.length === 0)
     return [...unused, about(['rules'], 'the policy has no rules, so it denies every call')];
-  const shown = (index: number) => `rule ${index} (${rules[index]?.tool})`;
+  const shown = (index: number) => `${ruleLabel(index, rules[index])} (${rules[index]?.tool})`;
   const found = rules.flatMap((rule, index) => ruleWarnings(rule, index, shown(index)));
   for (const { index, by } of shadowedRules(rules, limits)) {
     const message = `${shown(index)} can never match: ${by.map(shown).join(' and ')} ${by.length === 1 ? 'covers' : 'cover'} it`;

@@ -29,6 +29,7 @@ import {
   RULE_FIELDS,
   type Rule,
   reasonFault,
+  ruleNameFault,
 } from './policy.ts';
 import { type Fault, type Path, policyFaults } from './rule-faults.ts';
 import { STAR_HINT, yamlFaults } from './yaml-faults.ts';
@@ -130,6 +131,7 @@ class Reader {
     for (const field of ['tool', 'action']) {
       if (!node.has(field)) this.#error(node, `rule ${index} lacks "${field}"`);
     }
+    const name = this.#string(node, 'name', ruleNameFault);
     const tool = this.#string(node, 'tool', patternFault);
     const action = this.#string(node, 'action', value =>
       (ACTIONS as readonly string[]).includes(value) ? null : `must be one of ${ACTIONS.join(', ')}`,
@@ -140,7 +142,7 @@ class Reader {
     const asking = this.#asking(node, index);
     const reason = this.#string(node, 'reason', reasonFault);
     if (tool === undefined || action === undefined) return null;
-    return defined({ tool, action: action as Action, when, during, limit, ...asking, reason });
+    return defined({ name, tool, action: action as Action, when, during, limit, ...asking, reason });
   }
 
   /** The fields about the question to people as they are written; asking-faults.ts looks at the values. */

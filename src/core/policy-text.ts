@@ -11,6 +11,11 @@ export function ruleLine(rule: Rule): string {
   return `  - ${fieldsText(rule, RULE_FIELDS)}`;
 }
 
+/** The same without the name: two rules that differ only in their names decide the same. */
+export function unnamedLine(rule: Rule): string {
+  return ruleLine({ ...rule, name: undefined });
+}
+
 /** One limit as one line of YAML. */
 export function limitLine(name: string, limit: Limit): string {
   return `  ${safeJson(name)}: ${fieldsText(limit, LIMIT_FIELDS)}`;

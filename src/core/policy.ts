@@ -8,6 +8,8 @@ export const ACTIONS = ['allow', 'deny', 'require_approval'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 export interface Rule {
+  /** For people; unique in the policy. It has no influence on decisions. */
+  name?: string | undefined;
   tool: string;
   action: Action;
   reason?: string | undefined;
@@ -58,6 +60,7 @@ export const ASKING_FIELDS = [
 
 /** In the order in which they are written. */
 export const RULE_FIELDS = [
+  'name',
   'tool',
   'action',
   'when',
@@ -85,9 +88,11 @@ export const MAX_RULES = 100_000;
 export const MAX_TEXT = 262_144;
 const MAX_PATTERN = 512;
 const MAX_REASON = 1000;
+export const MAX_RULE_NAME = 64;
 
 /** What is wrong with a rule's pattern, or null. */
 export const patternFault = (tool: string): string | null => textFault(tool, 1, MAX_PATTERN);
+export const ruleNameFault = (name: string): string | null => textFault(name, 1, MAX_RULE_NAME);
 export const reasonFault = (reason: string): string | null => textFault(reason, 0, MAX_REASON);
 
 /** Whether a pattern is compared with full names only. */
@@ -96,6 +101,11 @@ export const namesServer = (tool: string): boolean => tool.includes(SEPARATOR);
 /** The conditions of a rule as a list. */
 export function conditionsOf({ when = [] }: Rule): readonly string[] {
   return typeof when === 'string' ? [when] : when;
+}
+
+/** A rule as messages name it: `rule 2`, and its name behind that if it has one. */
+export function ruleLabel(index: number, rule: Pick<Rule, 'name'> | undefined): string {
+  return rule?.name === undefined ? `rule ${index}` : `rule ${index} "${rule.name}"`;
 }
 
 /** Whether a rule has conditions, hours or a limit. */

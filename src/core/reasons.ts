@@ -72,7 +72,7 @@ export function readReason(call: RecordedCall, recorded: CompiledPolicy | null):
   }
   const rule = recorded?.rules[ruleIndex];
   if (recorded === null || rule === undefined) return NOTHING;
-  const text = says.ruleText(ruleIndex, recorded.name);
+  const text = namedOrNot(reason, name => says.ruleText(ruleIndex, name, recorded.name), rule);
   switch (rule.action) {
     case 'allow':
       return readAllow(call, rule, recorded, text + says.allowsText(name), text);
@@ -81,6 +81,12 @@ export function readReason(call: RecordedCall, recorded: CompiledPolicy | null):
     case 'require_approval':
       return readAsk(call, rule, text + says.asksText(name));
   }
+}
+
+/** The text with the name of a rule; without it if the reason is from a replica that does not know names yet. */
+function namedOrNot(reason: string, text: (name: string | undefined) => string, rule: Rule): string {
+  const named = text(rule.name);
+  return reason.startsWith(named) ? named : text(undefined);
 }
 
 /** What follows a text at the beginning; null if it is not there. */
@@ -199,9 +205,11 @@ export function readPassedOver(
   const found = new Map<number, PassedOver>();
   let left = rest ?? '';
   for (const index of candidates) {
-    const why = after(left, says.passedOverText(index));
+    const rule = policy.rules[index] as Rule;
+    const text = namedOrNot(left, name => says.passedOverText(index, name), rule);
+    const why = after(left, text);
     if (why === null) break;
-    const read = readWhy(why, policy.rules[index]?.limit ?? '');
+    const read = readWhy(why, rule.limit ?? '');
     if (read === null) break;
     found.set(index, read.passedOver);
     left = read.rest;

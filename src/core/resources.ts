@@ -4,6 +4,7 @@
 import type { Answers } from './answers.ts';
 
 export type Policy = Answers['GET /admin/v1/policies']['policies'][number];
+export type SavedPolicy = Answers['POST /admin/v1/policies'];
 export type WholePolicy = Answers['GET /admin/v1/policies/{id}'];
 export type PolicyVersion = Answers['GET /admin/v1/policies/{id}/versions']['versions'][number];
 /** A policy to begin with. */

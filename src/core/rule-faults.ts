@@ -42,6 +42,7 @@ export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Faul
   return [
     ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit)),
     ...rules.flatMap((rule, index) => below(['rules', index], ruleFaults(rule, limits, similarLimit))),
+    ...repeatedNames(rules),
   ];
 }
 
@@ -84,6 +85,18 @@ function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest): Fa
   for (const { path, message } of askingFaults(rule, canAsk(rule, limits))) found.push(fault(path, message));
   return found;
 }
+
+/** The rule that has the name first is not told by its number: a reader may have left out rules above it. */
+function repeatedNames(rules: readonly Rule[]): Fault[] {
+  const names = new Set<string>();
+  return rules.flatMap(({ name }, index) => {
+    if (name === undefined) return [];
+    const repeated = names.has(name);
+    names.add(name);
+    return repeated ? [fault(['rules', index, 'name'], REPEATED_NAME)] : [];
+  });
+}
+const REPEATED_NAME = 'must be unique in the policy, but an earlier rule has the same name';
 
 function namedLimitFault(
   { action }: Rule,

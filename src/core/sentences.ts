@@ -1,8 +1,12 @@
 // The sentences of reasons, in one place: consider.ts and decide.ts write them, and reasons.ts reads them again in the
 // audit log. A sentence that is changed here is no longer read in older entries, so reasons.ts must then know both.
 
-export const ruleText = (index: number, policyName: string): string =>
-  `Rule ${index} of policy "${policyName}"`;
+/** A rule may have a name, which stands behind its number. */
+export const ruleText = (index: number, name: string | undefined, policyName: string): string =>
+  `Rule ${numbered(index, name)} of policy "${policyName}"`;
+
+const numbered = (index: number, name: string | undefined): string =>
+  name === undefined ? String(index) : `${index} ("${name}")`;
 
 export const forwardsText = (toolName: string, serverName: string): string =>
   `This key's setting forwards ${toolName} to ${serverName}`;
@@ -32,7 +36,8 @@ export const UNFREED = 'The approval that was named does not free this call: ';
 export const DENIED_BY_PERSON = 'A person denied this call.';
 
 /** Why a rule that matched by name was passed over. */
-export const passedOverText = (index: number): string => ` Rule ${index} did not apply: `;
+export const passedOverText = (index: number, name: string | undefined): string =>
+  ` Rule ${numbered(index, name)} did not apply: `;
 export const falseText = (condition: number): string => `condition ${condition} is false`;
 export const failedText = (condition: number): string => `condition ${condition} could not be evaluated`;
 export const OUTSIDE_HOURS = 'it is outside its hours';

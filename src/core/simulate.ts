@@ -1,6 +1,7 @@
 // Tries a policy on one call: it asks the same `decide` as the service, without grants or approvals. trace.ts says of
 // each rule whether it applies, and why. The command line and the dashboard's policy editor use it, and store nothing.
 
+import { agentCallOf, agentOf } from './agents/acts-of.ts';
 import type { CompiledPolicy } from './compiled-policy.ts';
 import { consider } from './consider.ts';
 import { type Decided, decide } from './decide.ts';
@@ -26,6 +27,8 @@ export interface Tried {
   keyName?: string | undefined;
   /** The e-mail address of whoever signed in. */
   person?: string | undefined;
+  /** The working folder of a coding agent, whose own tool is called. */
+  folder?: string | undefined;
   used?: Used | undefined;
 }
 
@@ -35,7 +38,7 @@ export interface Simulated extends Decided {
 
 export function simulate(policy: CompiledPolicy, call: ToolCall, tried: Tried): Simulated {
   const { used = {}, scopeTools = null } = tried;
-  const situation = situationOf(tried);
+  const situation = situationOf(call, tried);
   const considered = consider(policy, call, scopeTools === null ? null : new Set(scopeTools), situation);
   const usedUp = considered.meter !== null && !hasRoom(considered.meter, used);
   const outcome = decide(considered, { drift: null, freedom: null, approvalLimit: null, usedUp });
@@ -58,10 +61,13 @@ export function usedFault({ limits = {} }: CompiledPolicy, name: string, amount:
   return `what is used of the limit "${name}" must be ${unit} that is not negative`;
 }
 
-function situationOf({ at, args, session, keyName = '', person }: Tried): Situation {
+function situationOf(call: ToolCall, tried: Tried): Situation {
+  const { at, args, session, keyName = '', person, folder = null } = tried;
+  const own = agentOf(call);
   return {
     now: at,
-    surface: 'check',
+    surface: own?.agent ?? 'check',
+    agent: own === null ? undefined : agentCallOf(own.agent, own.tool, args, folder),
     args,
     keyId: 'key',
     keyName,

@@ -26,8 +26,8 @@ function isGuard({ action, limit }: Rule): boolean {
   return action !== 'allow' || limit !== undefined;
 }
 
-/** The rule for this tool only. */
-function narrowed(rule: Rule, named: SeenTool): Rule {
+/** The rule for this tool only. It has no name: names are unique, and the rule may be kept for several tools. */
+function narrowed({ name: _, ...rule }: Rule, named: SeenTool): Rule {
   const { tool, when } = exactRule(named);
   if (when === undefined) return { ...rule, tool };
   return { ...rule, tool, when: [when, ...conditionsOf(rule)] };

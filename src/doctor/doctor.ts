@@ -1,6 +1,7 @@
 // The doctor's door: all checks of a service, in the order in which they are shown. They run at once (check.ts), they
 // change nothing, and they show no secret.
 
+import { approvalsCheck } from './approvals.ts';
 import type { Check } from './check.ts';
 import { clockCheck } from './clock.ts';
 import { diskChecks } from './disk.ts';
@@ -25,6 +26,7 @@ export function checksOf(examined: Examined): Check[] {
     ...diskChecks(config),
     ...publicUrlChecks(examined),
     ...peopleChecks(config),
+    approvalsCheck(examined),
     ...issuerChecks(config),
     ...outgoingChecks(examined),
     examined.tools,

@@ -27,6 +27,7 @@ export const OTHER_PATHS: readonly string[] = [
   '/admin/v1/sessions',
   '/admin/v1/sessions/:id',
   '/admin/v1/approvals',
+  '/admin/v1/waiting',
   '/admin/v1/approvals/:referenceId',
   '/admin/v1/approvals/:referenceId/resolve',
   '/admin/v1/approvals/:referenceId/withdraw',

@@ -40,7 +40,8 @@ export interface SignInPage {
 }
 
 const SET_UP_FIRST = html`<p class="notice">No admin can sign in yet. To create the first one, open the set-up link that
-the service printed when it started. If you do not have it, restart the service: it then prints a new one.</p>`;
+the service printed when it started, or wrote into printed-secrets.txt in its data folder. If you do not have it, restart
+the service: it then makes a new one.</p>`;
 
 export function signInPage(given: SignInPage): Response {
   const { email, next, provider, passkeysAt, setupIsOpen, complaint } = given;

@@ -64,7 +64,7 @@ export async function startClocked(
     onFatal: error => {
       throw error;
     },
-    print: () => {},
+    print: async () => {},
     now: () => startedAt + clock.ahead,
   });
   return new ClockedService(running.url, dataDir, clock, running.stop, databaseUrl);

@@ -52,6 +52,12 @@ for (const engine of await engines()) {
         const { entries } = (await gate.service.admin('GET', '/audit?decision=deny&limit=100')).body;
         expect(entries).toHaveLength(40 - PER_SESSION);
         expect(entries[0]).toMatchObject({ reason: denied.reason, referenceId: null });
+        const { full } = (await gate.service.admin('GET', '/waiting')).body;
+        const queue = { sessionId: expect.any(String), open: PER_SESSION, atMost: PER_SESSION };
+        expect(full).toEqual([{ keyId: expect.any(String), keyName: expect.any(String), ...queue }]);
+        const { checks } = (await gate.service.admin('GET', '/doctor')).body;
+        const { message } = checks.find(({ name }: { name: string }) => name === 'approvals');
+        expect(message).toContain(`has ${PER_SESSION} open approvals (at most ${PER_SESSION})`);
       }));
 
     test('a key never has more open than its limit, its sessions together', () =>

@@ -56,6 +56,36 @@ for (const engine of await engines()) {
       return new URL(resetUrl).searchParams.get('token') ?? '';
     };
 
+    test('where a group has too few people, whoever saves the rule, asks, or looks is told so', async () => {
+      const rules: Rule[] = [
+        { tool: 'a', action: 'require_approval', approvers: { group: 'legal' } },
+        { tool: '*', action: 'require_approval', approvers: { group: 'finance', count: 4 } },
+      ];
+      const { body: saved } = await gate.service.admin('POST', '/policies', { name: 'lacking', rules });
+      expect(saved.warnings).toEqual([
+        'At present nobody could answer: an operator of the group "legal" would have to approve, and there is none.',
+        'At present nobody could answer: 4 operators of the group "finance" would have to approve, and there are only 3.',
+      ]);
+      const { body: made } = await gate.service.admin('POST', '/keys', { name: 'x', policyId: saved.id });
+      const held = await gate.service.check(made.key, 'prod', 'a');
+      const why = 'an operator of the group "legal" would have to approve, and there is none';
+      expect(held.body.message).toContain(`At present nobody can approve it: ${why}.`);
+      expect(Object.keys(held.body)).not.toContain('lacking');
+      const { referenceId } = held.body;
+      const lacking = { group: 'legal', needed: 1, able: 0 };
+      expect(await listed(referenceId)).toMatchObject({ lacking });
+      const { body: waiting } = await gate.service.admin('GET', '/waiting');
+      expect(waiting).toEqual({ full: [], unanswerable: [{ ...lacking, open: 1, referenceId }] });
+      const { body: health } = await gate.service.admin('GET', '/doctor');
+      const found = health.checks.find(({ name }: { name: string }) => name === 'approvals');
+      expect([found.state, found.message]).toEqual(['warning', expect.stringContaining(why)]);
+      const { ann } = people;
+      await gate.service.admin('PATCH', `/operators/${ann.id}`, { groups: ['finance', 'legal'] });
+      expect((await gate.service.admin('GET', '/waiting')).body.unanswerable).toEqual([]);
+      expect((await gate.service.check(made.key, 'prod', 'a')).body.message).not.toContain('nobody');
+      await gate.service.admin('DELETE', `/keys/${made.id}`);
+    });
+
     test('a link serves each of them once, until the question is resolved', async () => {
       const { ann, ben, cy } = people;
       const { token, referenceId } = await gate.ask(key, 'refund', { args: { amount: 700 } });

@@ -1,5 +1,6 @@
 // An IO whose output is kept, for running commands inside the test's own process.
 
+import { join } from 'node:path';
 import type { IO, Output } from '../../src/cli/io.ts';
 
 export interface Captured extends IO {
@@ -27,6 +28,7 @@ export function captured(cwd: string, env: Record<string, string> = {}, stdin = 
     stdin: { isTTY: false, text: async () => stdin, line: async () => stdin },
     env,
     cwd,
+    root: join(cwd, 'no-such-machine'),
     exit: (code: number) => {
       kept.code = code;
     },

@@ -33,8 +33,10 @@ test.each(unscoped.map(file => [file.file, file] as const))('simulate: %s', asyn
     const got = JSON.parse(io.out);
     expect(got).toMatchObject(call.want);
     expect(Object.keys(got)).toEqual(['decision', 'ruleIndex', 'reason', 'trace']);
-    for (const step of got.trace)
+    for (const { ruleName, ...step } of got.trace) {
+      expect(ruleName).toBe(file.policy.rules[step.ruleIndex]?.name);
       expect(Object.keys(step)).toEqual(['ruleIndex', 'applies', 'conditions', 'why']);
+    }
   }
 });
 
@@ -62,4 +64,33 @@ test.each([
   const io = captured(shell.folder);
   await run(['simulate', 'bare.json', tool, '--json'], io);
   expect(JSON.parse(io.out)).toMatchObject({ decision, reason: expect.stringContaining(` ${tool}`) });
+});
+
+test('what a coding agent’s tool would do depends on the folder, of the call or of the file', async () => {
+  const rule = 'path.within(agent.folder, "/srv") && agent.writes.all(p, path.within(p, "/srv/project"))';
+  const policy = {
+    name: 'agents',
+    rules: [{ tool: '*', action: 'allow', when: `${rule} && surface == tool.server` }],
+  };
+  const call = (decision: string, path: string, folder?: string) => ({
+    server: 'claude-code',
+    tool: 'Write',
+    args: { file_path: path, content: '' },
+    ...(folder !== undefined && { folder }),
+    want: { decision },
+  });
+  const calls = [
+    call('allow', 'a.ts'),
+    call('deny', '../a.ts'),
+    call('deny', 'a.ts', '/srv/other'),
+    call('deny', 'a.ts', '/home/ann/project'),
+  ];
+  shell.file('agents.yaml', JSON.stringify(policy));
+  shell.file('agents.cases.yaml', JSON.stringify({ policy, folder: '/srv/project', calls }));
+  expect(await shell.run('toolgate test agents.cases.yaml')).toMatchObject({
+    stderr: '4 calls, all as wanted\n',
+  });
+  const words = `agents.yaml claude-code__Write --args '{"file_path":"a.ts","content":""}' --exit-code`;
+  expect((await shell.run(`toolgate simulate ${words} --folder /srv/project`)).code).toBe(0);
+  expect((await shell.run(`toolgate simulate ${words}`)).code).toBe(1);
 });

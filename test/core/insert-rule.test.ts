@@ -35,6 +35,11 @@ rules:
     expect(inserted(dashed, 2)).toBe(dashed.replace('  # All else', `${line}\n  # All else`));
   });
 
+  test('not twice: a rule that has a name as well says the same', () => {
+    const text = 'rules:\n  - { name: mine, tool: new__tool, action: allow }\n';
+    expect(insertRule(text, NEW, null)).toEqual({ text, index: 0, added: false });
+  });
+
   test('at the end, also of a text without a last line break, and before what follows the rules', () => {
     expect(inserted(dashed, null)).toBe(`${dashed}\n  - tool: new__tool\n    action: allow\n`);
     expect(inserted(dashed, 99)).toBe(inserted(dashed, null));

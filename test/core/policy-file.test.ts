@@ -99,6 +99,19 @@ rules:
     });
   });
 
+  test('the names of rules', () => {
+    const text =
+      '- { name: read files, tool: a, action: allow }\n- { tool: a, action: deny, name: Read files }\n';
+    const { policy, problems } = parsePolicy(text);
+    expect(problems.map(({ message }) => message)).toEqual([
+      'rule 1 "Read files" (a) can never match: rule 0 "read files" (a) covers it',
+    ]);
+    expect(policy?.rules).toEqual([
+      { name: 'read files', tool: 'a', action: 'allow' },
+      { name: 'Read files', tool: 'a', action: 'deny' },
+    ]);
+  });
+
   test('what people see of a call, who may answer, and who is told', () => {
     const text = `rules:
   - tool: a
@@ -146,6 +159,26 @@ rules:
 });
 
 describe('reports, where it stands,', () => {
+  test('a name that an earlier rule has, or that is none', () => {
+    const long = 'x'.repeat(65);
+    const text = `rules:
+  - { tool: a, actio: allow, name: first }
+  - { tool: b, action: allow, name: same }
+  - { tool: c, action: allow, name: same }
+  - { tool: d, action: allow, name: ${long} }
+  - { tool: e, action: allow, name: "a\\tb" }
+  - { tool: f, action: allow, name: 7 }
+  - { tool: g, action: allow, name: "" }
+`;
+    expect(problems(text).slice(2)).toEqual([
+      '4:37 error "name" must be unique in the policy, but an earlier rule has the same name',
+      '5:37 error "name" must have 1 to 64 characters',
+      '6:37 error "name" must not contain control characters',
+      '7:37 error "name" must be a string',
+      '8:37 error "name" must have 1 to 64 characters',
+    ]);
+  });
+
   const wrong: Record<string, [text: string, ...problems: (string | RegExp)[]]> = {
     'an empty file': ['', /^1:1 error a policy is/],
     'a scalar': ['hello', /^1:1 error a policy is/],
@@ -157,7 +190,7 @@ describe('reports, where it stands,', () => {
     ],
     'an unknown field of a rule': [
       'rules:\n  - tool: a\n    action: deny\n    resaon: x\n',
-      '4:5 error unknown field "resaon" in rule 0; known: tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "reason"?',
+      '4:5 error unknown field "resaon" in rule 0; known: name, tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "reason"?',
     ],
     'a rule that is no object': [`rules:\n${RULE}\n  - deny\n`, /^3:5 error rule 1 must be an object/],
     'a rule without a tool': ['rules:\n  - action: deny\n', '2:5 error rule 0 lacks "tool"'],
@@ -209,7 +242,7 @@ describe('reports, where it stands,', () => {
   Object.assign(wrong, {
     'a typo in a condition': [
       "- { tool: a, action: deny, when: 'has(args.a) && arg.a == 1' }",
-      '1:50 error condition 0 of rule 0: unknown variable "arg"; known: args, tool, key, session, person, surface. Did you mean "args"?',
+      '1:50 error condition 0 of rule 0: unknown variable "arg"; known: args, tool, key, session, person, surface, agent. Did you mean "args"?',
     ],
     'a typo in a condition of a list': [
       '- tool: a\n  action: deny\n  when:\n    - has(args.a)\n    - "\\"x\\" == tool.nmae"\n',
@@ -453,7 +486,7 @@ describe('reports, where it stands,', () => {
     expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([2, 4, 5, 8]);
     expect(problems('[{"tool":5,"actio":"x","action":"no"}]')).toEqual([
       '1:10 error "tool" must be a string',
-      '1:12 error unknown field "actio" in rule 0; known: tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "action"?',
+      '1:12 error unknown field "actio" in rule 0; known: name, tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "action"?',
       '1:33 error "action" must be one of allow, deny, require_approval',
     ]);
   });

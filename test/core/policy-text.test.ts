@@ -85,6 +85,7 @@ test('whatever is written reads back the same', () => {
     {
       when: fc.oneof(condition, fc.array(condition, { minLength: 1, maxLength: 3 })),
       during: fc.constantFrom('mon-fri 08:00-18:00 Europe/Berlin', '22:00-06:00', 'sat,sun'),
+      name: text,
       reason: text,
     },
     { requiredKeys: [] },
@@ -148,10 +149,12 @@ test('whatever is written reads back the same', () => {
         }),
       ) as Limits;
       const names = Object.keys(limits);
-      const rules = someRules.map(([tool, action, more, which, asking]) => {
+      const rules = someRules.map(([tool, action, { name: ruleName, ...more }, which, asking], index) => {
         const used = action === 'allow' && names.length > 0 ? names[which % names.length] : undefined;
         const asks = action === 'require_approval' || (used && limits[used]?.beyond === 'require_approval');
         return defined({
+          // Names are unique.
+          name: ruleName && `${ruleName}${index}`,
           tool,
           action,
           ...more,

@@ -286,6 +286,21 @@ test('the rules that were passed over are told in every kind of reason that can 
   }
 });
 
+test('a replica that knows no names of rules yet writes reasons without them, which are read too', () => {
+  const rules = (named: boolean): Rule[] => [
+    { ...(named && { name: 'big' }), tool: '*', action: 'allow', when: 'args.n > 9' },
+    { ...(named && { name: '0' }), tool: '*', action: 'require_approval' },
+  ];
+  const version = (named: boolean) =>
+    core.compilePolicy({ id: 'p', name: 'support', version: 1, rules: rules(named) });
+  const facts = { situation: { args: { n: 1 } } };
+  for (const writer of [version(true), version(false)]) {
+    const { rest, ...told } = readReason(recordOf(CALL, core.decide(writer, CALL, facts)), version(true));
+    expect(told).toEqual({ ...SURE, cause: 'rule', asked: true });
+    expect([...readPassedOver(rest, [0], version(true))]).toEqual([[0, { why: 'false', condition: 0 }]]);
+  }
+});
+
 test('a reason that is not to be expected tells nothing', () => {
   const policy = core.compilePolicy({
     id: 'p',

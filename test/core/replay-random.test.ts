@@ -55,6 +55,7 @@ const CONDITIONS = [
 ];
 const HOURS = ['mon-fri', 'sat-sun', '08:00-18:00 Europe/Berlin', 'mon-sun'];
 const TOOLS = ['*', 's__*', 's__t', 't', 's__u'];
+const NAME = '0") did not apply: condition 0 is false.';
 
 const pick = <T>(random: Random, items: readonly T[]): T => items[random(items.length)] as T;
 
@@ -62,6 +63,7 @@ function randomRule(random: Random, limits: Limits = LIMITS): Rule {
   const when = Array.from({ length: [0, 1, 1, 2][random(4)] as number }, () => pick(random, CONDITIONS));
   const action = pick(random, ACTIONS);
   return {
+    ...(when.length > 1 && { name: NAME }),
     tool: pick(random, TOOLS),
     action,
     ...(when.length > 0 && { when: when.length === 1 && random(2) === 0 ? when[0] : when }),

@@ -195,6 +195,19 @@ test('people always approve only if nobody ever refused, and only where a rule a
   expect(remark(policyOf([{ tool: 'a__t', action: 'allow' }]), 5, 0)).toBeUndefined();
 });
 
+test('a rule for several tools loses its name, which is unique; one that is left out is told with it', () => {
+  const policy = policyOf([
+    { name: 'reading', tool: '*', action: 'allow' },
+    { name: 'never', tool: 'b', action: 'deny' },
+  ]);
+  const text = suggest(policy, [call('a__t', 0, 'allow'), call('a__u', 0, 'allow')]);
+  expect(parsePolicy(text).policy?.rules).toEqual([
+    { tool: 'a__t', action: 'allow' },
+    { tool: 'a__u', action: 'allow' },
+  ]);
+  expect(text).toContain('#   rule 1: { name: "never", tool: "b", action: deny }');
+});
+
 test('leaves out the tools that were called least if a policy cannot have so many', () => {
   const long = { tool: '*', action: 'allow', when: ['args.a == 1', 'args.b == 1'] } as const;
   const many = (count: number) =>
@@ -372,6 +385,8 @@ describe('which rule decided', () => {
     expect(by(recorded(policy, 'a__t', { situation: { args: { n: 1 } } }), policy)).toEqual([1, true]);
     expect(by(recorded(earlier, 'a__t', { situation: { args } }), earlier)).toEqual([2, false]);
     expect(by(recorded(earlier, 'a__t', { situation: { args: { m: true } } }), earlier)).toEqual([1, false]);
+    const named: CompiledPolicy = { ...policyOf([{ name: 'rest', tool: '*', action: 'allow' }]), version: 1 };
+    expect(by(recorded(named, 'a__t'), named)).toEqual([2, false]);
   });
 
   test('is not known if the policy has no such rule any more, or if the version cannot be read', () => {

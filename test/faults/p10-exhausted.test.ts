@@ -126,7 +126,7 @@ class Bench {
       notifyUrl: null,
       channels: {},
       rules,
-      print: () => {},
+      print: async () => {},
     };
     const jobs = [notifications(deps, notify, () => {}), deliveries(deps, rules, () => {})];
     const bench: Bench = new Bench(db, deps, new Worker(deps, jobs, fail), load);

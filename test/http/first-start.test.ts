@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } f
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { cookieOf, send } from '../operators/people.ts';
-import { newDataDir, withMutant } from '../support/faults.ts';
+import { newDataDir, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -14,6 +14,7 @@ import {
   engines,
   failToStart,
   onPath,
+  programOf,
   type Reply,
   startService,
   type TestService,
@@ -43,6 +44,37 @@ async function nowhere(engine: Engine): Promise<{ databaseUrl: string; dataDir: 
 const keysIn = (...services: TestService[]): string[] => [
   ...new Set(services.flatMap(each => each.output.match(KEY) ?? [])),
 ];
+
+test('on a terminal they are printed, unless nothing may be', async () => {
+  for (const [given, isPrinted] of [
+    ['terminal', true],
+    ['never', false],
+  ] as const) {
+    const dataDir = newDataDir();
+    let text = '';
+    const terminal = {
+      cols: 200,
+      rows: 50,
+      data: (_: unknown, bytes: Uint8Array) => (text += Buffer.from(bytes)),
+    };
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: dataDir,
+      TOOLGATE_PORT: '0',
+      TOOLGATE_DATA_DIR: dataDir,
+      TOOLGATE_PRINT_SECRETS: given,
+    };
+    const child = Bun.spawn([...programOf(), 'serve'], { cwd: dataDir, env, terminal });
+    await until('it serves', () => /serves on/.test(text) && text.includes('Admin token'));
+    expect([/tg_key_/.test(text), existsSync(join(dataDir, 'printed-secrets.txt'))]).toEqual([
+      isPrinted,
+      !isPrinted,
+    ]);
+    child.kill('SIGTERM');
+    await child.exited;
+    rmSync(dataDir, { recursive: true });
+  }
+});
 
 /** A service that is killed at a moment of its first start. */
 const KILLED: Record<string, Patch> = {
@@ -163,6 +195,43 @@ for (const engine of await engines()) {
       await first.close();
     });
 
+    test('where standard output is no terminal, secrets are in a file for its owner, and not in the output', async () => {
+      const env = { TOOLGATE_PRINT_SECRETS: '' };
+      const first = await startService({ engine, env });
+      const file = join(first.dataDir, 'printed-secrets.txt');
+      const kept = () => readFileSync(file, 'utf8');
+      const said = `Your first key and the link to create the first operator are in ${file}`;
+      await until('it is said', () => first.output.includes(said));
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const [key = ''] = kept().match(KEY) ?? [];
+      const link = SETUP.exec(kept())?.[1] as string;
+      expect((await first.check(key, 'github', 'create_issue')).body.decision).toBe('pending');
+      await until('the call is told', () => first.output.includes(`Links    in ${file}`));
+      const [approval = ''] = kept().match(/https?:\S+\/v1\/approve\/tg_apr_\w+/) ?? [];
+      expect((await fetch(approval)).status).toBe(200);
+      await first.kill('SIGTERM');
+
+      const second = await startService({ databaseUrl: first.databaseUrl, dataDir: first.dataDir, env });
+      await until('it is said', () =>
+        second.output.includes(`The link to create the first operator is in ${file}`),
+      );
+      const links = [...kept().matchAll(new RegExp(SETUP, 'g'))].map(found => found[1]);
+      expect(links).toHaveLength(1);
+      expect(links).not.toContain(link);
+      expect(kept()).toContain(key);
+      const person = { token: links[0], email: 'ann@example.com', password: PASSWORD };
+      expect((await second.json('POST', '/admin/v1/setup', null, person)).status).toBe(201);
+      await second.kill('SIGTERM');
+
+      const third = await startService({ databaseUrl: first.databaseUrl, dataDir: first.dataDir, env });
+      await third.kill('SIGTERM');
+      expect(kept()).not.toMatch(SETUP);
+      for (const { output } of [first, second, third])
+        for (const secret of [key, ...links, link, 'tg_key_', 'tg_apr_', 'setup?token='])
+          expect(output).not.toContain(secret as string);
+      await first.close();
+    });
+
     test('the set-up link makes the first operator, once', async () => {
       const service = await startService({ engine });
       const token = SETUP.exec(service.output)?.[1] as string;
@@ -208,6 +277,22 @@ for (const engine of await engines()) {
     });
 
     if (engine === 'sqlite') return;
+    test('of replicas with one data folder, the set-up link in its file is the one that holds', async () => {
+      const { databaseUrl, dataDir } = await nowhere(engine);
+      const env = { TOOLGATE_PRINT_SECRETS: 'never' };
+      const replicas = await Promise.all(
+        Array.from({ length: 3 }, () => startService({ databaseUrl, dataDir, env })),
+      );
+      const kept = readFileSync(join(dataDir, 'printed-secrets.txt'), 'utf8');
+      expect(new Set(kept.match(KEY))).toHaveProperty('size', 1);
+      const body = { token: SETUP.exec(kept)?.[1], email: 'ann@example.com', password: PASSWORD };
+      expect((await (replicas[0] as TestService).json('POST', '/admin/v1/setup', null, body)).status).toBe(
+        201,
+      );
+      for (const each of replicas) await each.close();
+      rmSync(dataDir, { recursive: true });
+    });
+
     test('of replicas that start at once exactly one shows the key, and one set-up link holds', async () => {
       const { databaseUrl } = await nowhere(engine);
       const replicas = await Promise.all(

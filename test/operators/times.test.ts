@@ -121,7 +121,7 @@ test('behind https the cookie is bound to the host, and the public address count
   const running = await start(loadConfig(env, dataDir).config, {
     log: createLog('silent', () => {}),
     onFatal: () => {},
-    print: () => {},
+    print: async () => {},
   });
   const service = new ClockedService(`http://127.0.0.1:${port}`, dataDir, { ahead: 0 }, running.stop);
   try {

@@ -219,6 +219,8 @@ async function startOnce(
       TOOLGATE_DATABASE_URL: databaseUrl,
       TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
       TOOLGATE_MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      // Tests read what a person reads on a terminal, but through a pipe.
+      TOOLGATE_PRINT_SECRETS: 'always',
       ...options.env,
     },
     stdout: 'pipe',

@@ -3,15 +3,18 @@
 import { join } from 'node:path';
 import type { Client } from '../../core/clients/client.ts';
 import { hookCommand } from '../../core/clients/command.ts';
+import { CliError, EXIT } from '../exit.ts';
 import { type IO, say } from '../io.ts';
 import { baseUrl } from '../service-options.ts';
 import { isUndoable } from './edit.ts';
 import { writeConfig } from './files.ts';
 import { keyNameOf, knownKey, NEW_KEY, newKey, policyNameOf } from './key.ts';
+import { managedCommand } from './managing.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import { type Options, partsOf, scopeOf } from './options.ts';
 import { ourProgram, ownFolder, shellOf } from './places.ts';
 import { type Change, connectPlan, targetsOf } from './plan.ts';
+import { mayProjectDecide, type TurnedOff, turnedOff } from './switches.ts';
 import { confirmed, report, show } from './told.ts';
 
 export async function connect(io: IO, client: Client, options: Options): Promise<void> {
@@ -22,13 +25,16 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   const command = hookCommand(ourProgram(), client.id, shellOf(client), options.pending);
   const planWith = (secret: string) => {
     const setup = { baseUrl: address, key: secret, command };
-    return connectPlan(targetsOf(io, client, scopeOf(options), partsOf(options), setup));
+    return connectPlan(targetsOf(io, client, scopeOf(options), partsOf(options), setup), memory);
   };
 
+  const off = options.mcpOnly ? [] : turnedOff(io, client);
+  wantOn(client, options, off);
   const plan = planWith(key ?? NEW_KEY);
   const stored = memory.clients[client.id];
   const isStored = stored !== undefined && stored.key === key && stored.baseUrl === address;
-  const told = { client, options, plan };
+  const advice = options.mcpOnly || !mayProjectDecide(io, client) ? {} : adviceFor(client, options);
+  const told = { client, options, plan, off, ...advice };
   if (plan.length === 0 && (isStored || !needsKey(options)))
     return report(io, { ...told, outcome: 'unchanged' });
   show(io, told);
@@ -51,12 +57,12 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     if (made !== null) keys[client.id] = { id: made.id, name: made.name };
   });
   const changes = isNew ? planWith(secret) : plan;
-  for (const change of changes) write(folder, client, options, change);
+  for (const change of changes) write(folder, client, options, change, isNarrowed(change, secret));
   report(io, { ...told, outcome: 'done' });
-  for (const { path } of changes.filter(change => showsKey(change, secret)))
+  for (const { path, read } of changes.filter(change => isNarrowed(change, secret)))
     say(
       io,
-      `Other users of this machine may read ${path}, which holds the key. To prevent it: chmod 600 ${path}`,
+      `Other users of this machine could read ${path} (mode ${modeText(read)}). It holds the key now, so its mode is 600.`,
     );
   const also = options.project || options.hooksOnly ? '' : `, and in the configuration of ${client.name}`;
   if (needsKey(options))
@@ -65,13 +71,32 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     say(io, `Its former key was not revoked. To revoke it: toolgate keys revoke ${former.id}`);
 }
 
+/** Where nothing would ever be judged, nothing is written. A project's own files may do it in that project only. */
+function wantOn(client: Client, options: Options, off: readonly TurnedOff[]): void {
+  const everywhere = off.filter(({ of }) => of !== 'project' || options.project);
+  if (everywhere.length === 0) return;
+  const where = everywhere.map(({ path, key }) => `${path} turns hooks off, by "${key}"`).join('; ');
+  const what = `${where}, so that no call of ${client.name} would be judged.`;
+  throw new CliError(EXIT.failed, `${what} Nothing was changed. Take that setting out, and run this again.`);
+}
+
+function adviceFor(client: Client, options: Options): { advice?: string } {
+  if (client.managed === undefined) return {};
+  const command = managedCommand(client, { ...options, remove: false });
+  return { advice: `Still open: ${client.managed.open}. To prevent it: ${command}` };
+}
+
 const CODING =
   'That policy asks a person about nearly every call of a coding agent. packs/coding.yaml is made for them: apply it, and give --policy coding.';
 
-/** Modes are kept, so a file that others can read stays one. */
-function showsKey({ read, text }: Change, secret: string): boolean {
-  const mayOthersRead = process.platform !== 'win32' && ((read.mode ?? 0) & 0o044) !== 0;
-  return mayOthersRead && secret !== '' && text?.includes(secret) === true;
+/** Whether others could use a file that holds the key from now on. Its mode is narrowed, until the key is taken out. */
+function isNarrowed({ read, text }: Change, secret: string): boolean {
+  const mayOthers = process.platform !== 'win32' && ((read.mode ?? 0) & 0o077) !== 0;
+  return mayOthers && secret !== '' && text?.includes(secret) === true;
+}
+
+function modeText({ mode }: Change['read']): string {
+  return (mode ?? 0).toString(8).padStart(3, '0');
 }
 
 /** The MCP entry of a project names a variable instead. */
@@ -80,7 +105,13 @@ function needsKey({ project, mcpOnly }: Options): boolean {
 }
 
 /** What is written is remembered first: a file that we do not know about could not be taken back to the byte. */
-function write(folder: string, client: Client, options: Options, { read, text, edits }: Change): void {
+function write(
+  folder: string,
+  client: Client,
+  options: Options,
+  { read, text, edits }: Change,
+  narrow: boolean,
+): void {
   const { files } = updateMemory(folder, memory => {
     const known = memory.files[read.path];
     // Somebody may have changed or deleted what was written before.
@@ -91,9 +122,11 @@ function write(folder: string, client: Client, options: Options, { read, text, e
       edits: [...(before?.edits ?? []), ...edits],
       created: before?.created ?? !read.exists,
       folders: before?.folders ?? [],
+      mode: known?.mode ?? (narrow ? read.mode : null),
     };
   });
-  const folders = writeConfig(read, text ?? '', scopeOf(options) === 'user');
+  const kept = narrow ? { ...read, mode: 0o600 } : read;
+  const folders = writeConfig(kept, text ?? '', scopeOf(options) === 'user');
   const entry = files[read.path];
   if (folders.length === 0 || entry === undefined) return;
   updateMemory(folder, memory => {

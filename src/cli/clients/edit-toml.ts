@@ -9,6 +9,7 @@ import { Fault } from './fault.ts';
 export const tomlEditor: Editor = {
   read,
   put: (text, { at, value }) => {
+    if (typeof value !== 'object') return putKey(text, at, value);
     const eol = endOfLine(text);
     const table = tomlTable(at, value).replaceAll('\n', eol);
     const there = tableOf(text, at);
@@ -21,12 +22,41 @@ export const tomlEditor: Editor = {
       );
     return { at: text.length, removed: '', inserted: joint(text, eol) + table };
   },
-  drop: (text, { at }) => {
+  drop: (text, { at, how, value }) => {
+    if (typeof value !== 'object') return dropKey(text, at);
     const there = tableOf(text, at) ?? tableOf(text, at, '\\.[^\\]\\n]*');
     if (there === null) throw new Fault(0, `"${at.join('.')}" is not a table of its own; remove it by hand`);
-    return { ...there, inserted: '' };
+    if (how !== 'drop' || !text.slice(0, there.at).endsWith('\n\n')) return { ...there, inserted: '' };
+    // Codex writes a blank line before.
+    return { at: there.at - 1, removed: `\n${there.removed}`, inserted: '' };
   },
 };
+
+/** One key of a table that may have others. */
+function putKey(text: string, at: readonly string[], value: Json): Edit {
+  const eol = endOfLine(text);
+  const [table, key = ''] = [at.slice(0, -1), at.at(-1)];
+  const line = `${key} = ${JSON.stringify(value)}${eol}`;
+  const there = tableOf(text, table);
+  if (there === null) {
+    const header = `[${table.join('.')}]${eol}${line}`;
+    return { at: text.length, removed: '', inserted: joint(text, eol) + header };
+  }
+  const header = /^[^\n]*(?:\n|$)/.exec(there.removed)?.[0] ?? '';
+  return {
+    at: there.at + header.length,
+    removed: '',
+    inserted: (header.endsWith('\n') ? '' : eol) + line,
+  };
+}
+
+function dropKey(text: string, at: readonly string[]): Edit {
+  const there = tableOf(text, at.slice(0, -1));
+  const line = new RegExp(`^[ \\t]*${at.at(-1)}[ \\t]*=[^\\n]*(?:\\n|$)`, 'm').exec(there?.removed ?? '');
+  if (there === null || line === null)
+    throw new Fault(0, `"${at.join('.')}" is not a line of its table; remove it by hand`);
+  return { at: there.at + line.index, removed: line[0], inserted: '' };
+}
 
 /** A blank line between what is there and our table. */
 function joint(text: string, eol: string): string {
@@ -69,7 +99,8 @@ function isToml(text: string): boolean {
 
 /** The lines of a table: from its header to the next header, blank line or comment. `below` finds one inside of it. */
 function tableOf(text: string, at: readonly string[], below = ''): Pick<Edit, 'at' | 'removed'> | null {
-  const parts = at.map(key => `\\s*(?:${key}|"${key}"|'${key}')\\s*`).join('\\.');
+  const names = at.map(key => key.replaceAll(/[^\w\s]/g, '\\$&'));
+  const parts = names.map(key => `\\s*(?:${key}|"${key}"|'${key}')\\s*`).join('\\.');
   const header = new RegExp(
     `^[ \\t]*\\[${parts}${below}\\][^\\n]*(?:\\n|$)(?:[ \\t]*[^\\s#[][^\\n]*(?:\\n|$))*`,
     'm',

@@ -9,7 +9,7 @@ import { tomlEditor } from './edit-toml.ts';
 import { yamlEditor } from './edit-yaml.ts';
 import type { Edit, Editor } from './editor.ts';
 import { Fault } from './fault.ts';
-import { isNarrowed, isSame, valueAt, without } from './values.ts';
+import { isMarked, isNarrowed, isSame, valueAt, without } from './values.ts';
 
 const EDITORS: Record<Format, Editor> = { json: jsonEditor, toml: tomlEditor, yaml: yamlEditor };
 
@@ -22,14 +22,21 @@ export interface Edited {
 /** Whether all of the entries are there, some, or none. An entry that was changed by hand counts as there. */
 export function presence(text: string, format: Format, entries: readonly Entry[]): 'all' | 'some' | 'none' {
   const value = EDITORS[format].read(text);
-  const wanted = entries.filter(({ how }) => how !== 'default');
-  const there = wanted.filter(
-    entry => valueAt(value, entry) !== undefined && !isNarrowed(value, entry),
-  ).length;
+  const wanted = entries.filter(({ how }) => how === 'set' || how === 'append');
+  const there = wanted.filter(entry => {
+    const found = valueAt(value, entry);
+    return found !== undefined && !isNarrowed(value, entry) && isOurs(found, entry, []);
+  }).length;
   return there === 0 ? 'none' : there === wanted.length ? 'all' : 'some';
 }
 
-export function putEntries(text: string, format: Format, entries: readonly Entry[]): Edited {
+/** `written` are the edits that were made here before: what they inserted is ours, whatever became of it. */
+export function putEntries(
+  text: string,
+  format: Format,
+  entries: readonly Entry[],
+  written: readonly Edit[] = [],
+): Edited {
   const editor = EDITORS[format];
   const edits: Edit[] = [];
   let now = text;
@@ -38,6 +45,8 @@ export function putEntries(text: string, format: Format, entries: readonly Entry
     if (isNarrowed(before, entry)) throw new Fault(0, NARROWED);
     const found = valueAt(before, entry);
     if (found !== undefined && (entry.how === 'default' || isSame(found, wantedOf(before, entry)))) continue;
+    if (found !== undefined && !isOurs(found, entry, written))
+      throw new Fault(0, `"${entry.at.join('.')}" ${FOREIGN}`);
     const edit = editor.put(now, entry);
     now = changed(editor, now, edit, entry);
     if (valueAt(editor.read(now), entry) === undefined) throw new Fault(edit.at, UNSAFE);
@@ -45,6 +54,19 @@ export function putEntries(text: string, format: Format, entries: readonly Entry
   }
   return { text: now, edits };
 }
+
+/**
+ * Whether an entry was written by us: by the key or the variable in it, or because we remember it. Others may use the same
+ * name for a server of their own.
+ */
+function isOurs(found: Json, { at, how, mark }: Entry, written: readonly Edit[]): boolean {
+  if (how !== 'set' || mark !== undefined || isMarked(found, OURS)) return true;
+  return written.some(({ inserted }) => inserted.includes(at.at(-1) ?? ''));
+}
+
+const OURS = /\btg_(?:key|ses)_|^TOOLGATE_API_KEY$|\$\{(?:env:)?TOOLGATE_\w+\}|\$\{input:toolgate-key\}/;
+const FOREIGN =
+  'was not written by Toolgate, and stays as it is; give it another name, or connect with --hooks-only';
 
 /** The part of the entry that is compared: of a group to which somebody added hooks, only our hook. */
 function wantedOf(value: Json, entry: Entry): Json {
@@ -85,12 +107,15 @@ export function dropEntries(
   edits: readonly Edit[],
 ): string {
   const editor = EDITORS[format];
-  const undone = undo(text, edits);
-  if (undone !== null && edits.length > 0 && saysTheSame(editor, text, undone, entries)) return undone;
-  let now = text;
-  for (const entry of entries.filter(({ how }) => how !== 'default')) {
-    while (valueAt(editor.read(now), entry) !== undefined)
+  const undone = edits.length === 0 ? null : undo(text, edits);
+  const isRestored = undone !== null && saysTheSame(editor, text, undone, entries);
+  let now = isRestored ? undone : text;
+  for (const entry of entries.filter(({ how }) => how === 'drop' || (how !== 'default' && !isRestored))) {
+    for (;;) {
+      const found = valueAt(editor.read(now), entry);
+      if (found === undefined || !isOurs(found, entry, edits)) break;
       now = changed(editor, now, editor.drop(now, entry), entry);
+    }
   }
   return now;
 }

@@ -6,6 +6,7 @@ import { type IO, say } from '../io.ts';
 import { printJson, printTable } from '../print.ts';
 import { foundBy, pathOf } from './places.ts';
 import { connectedParts, type Part } from './plan.ts';
+import { turnedOff } from './switches.ts';
 
 interface Listed {
   client: string;
@@ -17,6 +18,8 @@ interface Listed {
   project: Part[] | null;
   /** What is wrong with files that cannot be read. */
   faults: string[];
+  /** The settings that turn its hooks off, of the machine, of the person, and of the project at hand. */
+  turnedOff: { path: string; key: string }[];
   fails: 'open' | 'closed';
   about: string;
 }
@@ -40,6 +43,9 @@ export function listClients(io: IO, asJson: boolean): void {
     '',
   );
   for (const fault of listed.flatMap(each => each.faults)) say(io, fault);
+  for (const { name, turnedOff: off } of listed)
+    for (const { path, key } of off)
+      say(io, `${name}: NO CALL IS JUDGED: ${path} turns hooks off, by "${key}".`);
 }
 
 function partsText(parts: Part[] | null): string {
@@ -64,6 +70,7 @@ function listedOf(io: IO, client: Client): Listed {
     user: parts('user'),
     project: parts('project'),
     faults,
+    turnedOff: turnedOff(io, client).map(({ path, key }) => ({ path, key })),
     fails: client.fails,
     about: client.about,
   };

@@ -16,11 +16,13 @@ export interface Credential {
 
 export interface WrittenFile {
   client: ClientId;
-  scope: Scope;
+  scope: Scope | 'managed';
   edits: Edit[];
   /** The file did not exist, nor did these folders. */
   created: boolean;
   folders: string[];
+  /** The permissions that it had before the key was in it, if they were wider. */
+  mode?: number | null;
 }
 
 export interface Memory {

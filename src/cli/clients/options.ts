@@ -8,6 +8,7 @@ export interface Options extends KeyChoice {
   list?: boolean;
   user?: boolean;
   project?: boolean;
+  managed?: boolean;
   hooksOnly?: boolean;
   mcpOnly?: boolean;
   pending?: Pending;

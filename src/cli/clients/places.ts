@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { Client, ConfigFile, Platform, Scope, Shell } from '../../core/clients/client.ts';
+import type { Client, ConfigFile, Platform, Scope, SettingsFile, Shell } from '../../core/clients/client.ts';
 import type { IO } from '../io.ts';
 import { ourselves } from '../outbound.ts';
 
@@ -14,6 +14,17 @@ export const PLATFORM: Platform =
 export function pathOf(io: IO, client: Client, file: ConfigFile, scope: Scope): string | null {
   if (scope === 'project') return file.project === null ? null : join(io.cwd, file.project);
   return expanded(io, client, file.user[PLATFORM]);
+}
+
+/** A path of the person, whose folders variables may have moved. */
+export function placeOfUser(io: IO, client: Client, path: string): string {
+  return expanded(io, client, path);
+}
+
+/** The path of a file of the whole machine. */
+export function onMachine(io: IO, { path, variable }: Pick<SettingsFile, 'path' | 'variable'>): string {
+  const given = variable === undefined ? undefined : io.env[variable];
+  return given && isAbsolute(given) ? given : join(io.root, path[PLATFORM]);
 }
 
 function expanded(io: IO, { moved }: Client, path: string): string {

@@ -12,15 +12,14 @@ import { pathOf } from './places.ts';
 
 export type Part = 'hooks' | 'mcp';
 
-export interface Change {
-  path: string;
+export interface Change extends Target {
   read: ReadFile;
   /** The new text; null if the file goes. */
   text: string | null;
   edits: Edit[];
 }
 
-interface Target {
+export interface Target {
   path: string;
   format: Format;
   entries: Entry[];
@@ -47,23 +46,26 @@ export function targetsOf(
   return [...targets.values()];
 }
 
-export function connectPlan(targets: readonly Target[]): Change[] {
-  return targets.flatMap(({ path, format, entries }) => {
+export function connectPlan(targets: readonly Target[], memory: Memory): Change[] {
+  return targets.flatMap(target => {
+    const { path, format, entries } = target;
     const read = readConfig(path);
-    const { text, edits } = inFile(path, read, () => putEntries(read.text, format, entries));
-    return edits.length === 0 ? [] : [writable({ path, read, text, edits })];
+    const written = memory.files[read.path]?.edits;
+    const { text, edits } = inFile(path, read, () => putEntries(read.text, format, entries, written));
+    return edits.length === 0 ? [] : [writable({ ...target, read, text, edits })];
   });
 }
 
 export function removalPlan(targets: readonly Target[], memory: Memory): Change[] {
-  return targets.flatMap(({ path, format, entries }) => {
+  return targets.flatMap(target => {
+    const { path, format, entries } = target;
     const read = readConfig(path);
     if (!read.exists) return [];
     const written = memory.files[read.path];
     const text = inFile(path, read, () => dropEntries(read.text, format, entries, written?.edits ?? []));
     if (text === read.text) return [];
     const isGone = text === '' && written?.created === true;
-    return [writable({ path, read, text: isGone ? null : text, edits: [] })];
+    return [writable({ ...target, read, text: isGone ? null : text, edits: [] })];
   });
 }
 

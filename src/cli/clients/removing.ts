@@ -8,6 +8,7 @@ import { readMemory, updateMemory } from './memory.ts';
 import { type Options, scopeOf } from './options.ts';
 import { ownFolder } from './places.ts';
 import { type Change, removalPlan, targetsOf } from './plan.ts';
+import { addStates } from './states.ts';
 import { confirmed, report, show } from './told.ts';
 
 export async function remove(io: IO, client: Client, options: Options): Promise<void> {
@@ -18,18 +19,19 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   // Where entries are depends on none of these.
   const setup = { baseUrl: 'http://127.0.0.1', key: '', command: '' };
   const targets = targetsOf(io, client, scopeOf(options), ['hooks', 'mcp'], setup);
+  addStates(io, client, targets);
   const plan = removalPlan(targets, memory);
   const here = targets.map(({ path }) => readConfig(path).path);
-  const other = Object.keys(memory.files).find(
-    path => memory.files[path]?.client === client.id && !here.includes(path),
-  );
+  const other = Object.entries(memory.files).find(
+    ([path, file]) => file.client === client.id && file.scope !== 'managed' && !here.includes(path),
+  )?.[0];
   const hasKey = other === undefined && (stored !== undefined || (options.revoke && made !== undefined));
   const told = { client, options, plan };
   if (plan.length === 0 && !hasKey) return report(io, { ...told, outcome: 'unchanged' });
   show(io, told);
   if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
 
-  for (const change of plan) takeBack(change);
+  for (const change of plan) takeBack(change, memory.files[change.read.path]?.mode ?? null);
   // Only now, because several files may be in a folder that was made for the first of them.
   for (const path of here) removeFolders(memory.files[path]?.folders ?? []);
   updateMemory(folder, ({ files, clients }) => {
@@ -50,7 +52,9 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   else if (options.revoke) say(io, 'Its key was not made by this command, so it is not revoked.');
 }
 
-function takeBack({ read, text }: Change): void {
+/** Permissions that were narrowed for the key become what they were, unless somebody has changed them meanwhile. */
+function takeBack({ read, text }: Change, former: number | null): void {
+  const mode = read.mode === 0o600 && former !== null ? former : read.mode;
   if (text === null) deleteConfig(read);
-  else writeConfig(read, text, false);
+  else writeConfig({ ...read, mode }, text, false);
 }

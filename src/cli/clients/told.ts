@@ -6,10 +6,12 @@ import { visible } from '../../core/visible.ts';
 import { EXIT } from '../exit.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';
+import { withoutSecrets } from './hidden.ts';
 import { masked } from './key.ts';
 import { type Options, scopeOf } from './options.ts';
 import { ourProgram } from './places.ts';
 import type { Change } from './plan.ts';
+import type { TurnedOff } from './switches.ts';
 import { unifiedDiff } from './unified.ts';
 
 /** The differences, on standard output. */
@@ -26,8 +28,9 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-function diffOf({ path, read, text }: Change): string[] {
-  const lines = unifiedDiff(path, read.exists ? read.text : null, text);
+function diffOf({ path, read, text, format, entries }: Change): string[] {
+  const shown = (whole: string | null) => (whole === null ? null : withoutSecrets(whole, format, entries));
+  const lines = unifiedDiff(path, read.exists ? shown(read.text) : null, shown(text));
   return lines.map(line => masked(line).split('\t').map(visible).join('\t'));
 }
 
@@ -47,6 +50,10 @@ export interface Told {
   options: Options;
   plan: readonly Change[];
   outcome: 'done' | 'shown' | 'unchanged';
+  /** What turns its hooks off here, although they are written. */
+  off?: readonly TurnedOff[];
+  /** A project could turn them off: how that is prevented. */
+  advice?: string;
 }
 
 /** What became of it, at the end. */
@@ -56,13 +63,22 @@ export function report(io: IO, told: Told): void {
   if (told.options.json) printJson(io, asJson(told));
 }
 
-function asJson({ client, options, plan, outcome }: Told): object {
-  const files = plan.map(change => ({
+function asJson({ client, options, plan, outcome, off = [] }: Told): object {
+  const turnedOff = off.map(({ path, key }) => ({ path, key }));
+  const rest = { changed: outcome === 'done', files: filesOf(plan), turnedOff };
+  return { client: client.id, scope: scopeOf(options), ...rest };
+}
+
+function filesOf(plan: readonly Change[]): object[] {
+  return plan.map(change => ({
     path: change.path,
     change: change.text === null ? 'delete' : change.read.exists ? 'edit' : 'create',
     diff: diffOf(change).join('\n'),
   }));
-  return { client: client.id, scope: scopeOf(options), changed: outcome === 'done', files };
+}
+
+export function printPlan(io: IO, plan: readonly Change[], changed: boolean): void {
+  printJson(io, { changed, files: filesOf(plan) });
 }
 
 function removalLines({ client, outcome }: Told): string[] {
@@ -70,14 +86,22 @@ function removalLines({ client, outcome }: Told): string[] {
   return [outcome === 'shown' ? 'Nothing was changed.' : `${client.name} is not connected any more.`];
 }
 
-function connectionLines({ client, options, outcome }: Told): string[] {
+/** One line for each setting that turns hooks off. */
+export function offLines(off: readonly TurnedOff[]): string[] {
+  return off.map(({ path, key }) => `NO CALL IS JUDGED: ${path} turns hooks off, by "${key}".`);
+}
+
+function connectionLines({ client, options, outcome, off = [], advice }: Told): string[] {
   if (outcome === 'unchanged')
-    return [`${client.name} is connected already. With --policy it gets a new key.`];
-  if (outcome === 'shown') return ['Nothing was changed.'];
+    return [`${client.name} is connected already. With --policy it gets a new key.`, ...offLines(off)];
+  if (outcome === 'shown') return ['Nothing was changed.', ...offLines(off)];
   const scope = scopeOf(options);
   const program = ourProgram()[0] ?? '';
   return [
-    `${client.name} is connected. ${options.mcpOnly ? MCP_ONLY : client.about}`,
+    ...(off.length > 0
+      ? [`${client.name} is connected, but its hooks do not run in this project.`, ...offLines(off)]
+      : [`${client.name} is connected. ${options.mcpOnly ? MCP_ONLY : client.about}`]),
+    ...(advice === undefined ? [] : [advice]),
     ...(scope === 'project' && !options.hooksOnly ? [IN_PROJECT] : []),
     ...(program.includes('/_npx/')
       ? [`The hook starts ${program}, which npx may delete: then every call is blocked.`]

@@ -2,10 +2,11 @@
 // change is shown first.
 
 import { Argument, type Command, Option } from 'commander';
-import { CLIENT_IDS, type Client, PENDING } from '../../core/clients/client.ts';
+import { CLIENT_IDS, type Client, type ManagedFile, PENDING } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { connect } from '../clients/connecting.ts';
 import { listClients } from '../clients/listing.ts';
+import { manage } from '../clients/managing.ts';
 import type { Options } from '../clients/options.ts';
 import { remove } from '../clients/removing.ts';
 import { usageError } from '../exit.ts';
@@ -27,6 +28,7 @@ export function build(io: IO): Command {
     .option('--list', 'list the clients on this machine, and what is connected')
     .option('--user', 'for everything that you do with it (the default)')
     .option('--project', 'for the project in this folder only')
+    .option('--managed', 'for the whole machine: keep the hook on whatever a project says (needs root)')
     .option('--hooks-only', 'only the hook that judges its calls')
     .option('--mcp-only', 'only Toolgate as its MCP server')
     .addOption(
@@ -45,6 +47,7 @@ export function build(io: IO): Command {
     if (options.list) return listClients(io, options.json === true);
     const client = wantClient(name);
     wantOptions(options, client);
+    if (options.managed) return manage(io, client, wantManaged(client), options);
     return options.remove ? remove(io, client, options) : connect(io, client, options);
   });
 }
@@ -55,9 +58,18 @@ function wantClient(name: string | undefined): Client {
   throw usageError(`Name a client, or give --list. Clients: ${CLIENT_IDS.join(', ')}.`);
 }
 
+function wantManaged({ name, managed }: Client): ManagedFile {
+  if (managed !== undefined) return managed;
+  throw usageError(`${name} has no settings of the machine that Toolgate knows how to write.`);
+}
+
 function wantOptions(options: Options, client: Client): void {
   const { user, project, hooksOnly, mcpOnly, pending, remove: isRemoval, revoke } = options;
   if (user && project) throw usageError('Give --user or --project, not both.');
+  if (options.managed && (user || project || mcpOnly || options.key || options.policy || revoke))
+    throw usageError(
+      '--managed writes one file of the machine, without a key: give no other scope, and no key.',
+    );
   if (hooksOnly && mcpOnly) throw usageError('Give --hooks-only or --mcp-only, not both.');
   if (pending && mcpOnly) throw usageError('--pending is for the hook, which --mcp-only leaves out.');
   if (options.key && options.policy)

@@ -4,10 +4,14 @@
 import type { Command } from 'commander';
 import pkg from '../../../package.json' with { type: 'json' };
 import { type Config, ConfigError, loadConfig } from '../../config.ts';
+import type { Client } from '../../core/clients/client.ts';
+import { CLIENTS } from '../../core/clients/clients.ts';
 import { visible } from '../../core/visible.ts';
-import { bad, examine, type Found, type Report } from '../../doctor/check.ts';
+import { bad, type Check, examine, type Found, good, type Report } from '../../doctor/check.ts';
 import { checksOf } from '../../doctor/doctor.ts';
 import { fromSettings } from '../../doctor/from-settings.ts';
+import { connectedParts } from '../clients/plan.ts';
+import { turnedOff } from '../clients/switches.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import type { Format, IO } from '../io.ts';
@@ -40,10 +44,25 @@ async function reportOf(io: IO): Promise<Report> {
   }
   const { examined, close } = fromSettings(config, pkg.version, io.cwd);
   try {
-    return await examine(checksOf(examined), { onProgress: left => progress(io, left) });
+    const checks = [...checksOf(examined), agentsCheck(io)];
+    return await examine(checks, { onProgress: left => progress(io, left) });
   } finally {
     await close();
   }
+}
+
+/** The agents that are connected here, and settings that turn their hooks off. */
+function agentsCheck(io: IO): Check {
+  const lineOf = (client: Client): Found[] => {
+    const parts = (['user', 'project'] as const).flatMap(scope => connectedParts(io, client, scope));
+    if (!parts.includes('hooks')) return [];
+    const name = `agent ${client.id}`;
+    const [off] = turnedOff(io, client);
+    if (off === undefined) return [good(name, 'Its hook is there, and no setting here turns it off.')];
+    const fault = `No call of ${client.name} is judged here: ${off.path} turns hooks off, by "${off.key}".`;
+    return [bad(name, `${fault} Take that setting out.`)];
+  };
+  return { name: 'agents', run: async () => CLIENTS.flatMap(lineOf) };
 }
 
 /** One line that is replaced while the checks run. */

@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander';
 import { diffLines, type Line } from '../../core/diff.ts';
-import type { Policy, PolicyVersion, WholePolicy } from '../../core/resources.ts';
+import type { Policy, PolicyVersion, SavedPolicy, WholePolicy } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { allOf, policyId } from '../admin.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
@@ -135,13 +135,14 @@ function applyCommand(io: IO): Command {
     const found = await pair(io, http, path, options.name);
     const { name, current } = found;
     const { changed } = changesOf(found);
-    const policy = current !== null && !changed ? current : await writePolicy(http, found);
+    const policy: SavedPolicy = current !== null && !changed ? current : await writePolicy(http, found);
     if (options.json) return printJson(io, { ...policy, changed });
     say(io, `Policy "${name}" is ${changed ? 'in force' : 'unchanged'}, version ${policy.version}.`);
+    for (const warning of policy.warnings ?? []) io.stderr.write(`Warning: ${warning}\n`);
   });
 }
 
-function writePolicy(http: Http, { name, current, file }: Pair): Promise<WholePolicy> {
+function writePolicy(http: Http, { name, current, file }: Pair): Promise<SavedPolicy> {
   const body = policyBody(name, file);
   return current === null ? http.post('/policies', body) : http.put(`/policies/${current.id}`, body);
 }

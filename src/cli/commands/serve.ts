@@ -1,9 +1,11 @@
 // toolgate serve: runs the service until it receives a signal to stop.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { ConfigError, loadConfig } from '../../config.ts';
+import { type Config, ConfigError, loadConfig } from '../../config.ts';
 import type { Log } from '../../log.ts';
-import type { Running, Welcome } from '../../main.ts';
+import type { PrintApproval, Running, Welcome } from '../../main.ts';
+import { SecretFile } from '../../printed-secrets.ts';
+import { banner, SETUP_LINK, secretsOf } from '../banner.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -71,23 +73,38 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
       process.exit(EXIT_STORE_BROKEN);
     };
     const link = worker === undefined ? null : new WorkerLink();
-    const print = (text: string) => io.stdout.write(text);
-    const running = await start(loaded.config, { log, onFatal, print, others: link });
+    const file = prints(io, loaded.config) ? null : new SecretFile(loaded.config.dataDir);
+    const running = await start(loaded.config, { log, onFatal, print: printer(io, file), others: link });
     // The handlers come first, because a signal may arrive as soon as we report that we serve.
     const stop = stopOnSignals(running, log);
     link?.ready(running, () => stop('SIGTERM'));
     if (worker === undefined || worker === 1) {
       if (['0', 'false'].includes(io.env['NODE_TLS_REJECT_UNAUTHORIZED'] ?? '')) log.warn(UNVERIFIED);
-      const text = new TextEncoder();
-      await running.welcome(async shown => {
-        await io.stdout.send(text.encode(banner(io, running.url, shown)));
-      });
+      await running.welcome(shown => greet(io, running.url, shown, file));
     }
   } catch (error) {
     say(io, `toolgate: ${explain(error, where)}`);
     // A half-open store or listener must not keep the process alive.
     process.exit(EXIT.failed);
   }
+}
+
+/** A terminal is read by a person; whatever else standard output is, it may well be kept. */
+function prints(io: IO, { printSecrets }: Config): boolean {
+  return printSecrets === 'always' || (printSecrets === 'terminal' && io.stdout.isTTY);
+}
+
+function printer(io: IO, file: SecretFile | null): PrintApproval {
+  return async (about, textOf) => {
+    await file?.keep([{ ...about, text: textOf(null) }]);
+    io.stdout.write(textOf(file?.path ?? null));
+  };
+}
+
+async function greet(io: IO, url: string, shown: Welcome, file: SecretFile | null): Promise<void> {
+  // An earlier link is dead, whether or not there is a new one.
+  await file?.keep(secretsOf(url, shown), [SETUP_LINK]);
+  await io.stdout.send(new TextEncoder().encode(await banner(io, url, shown, file?.path ?? null)));
 }
 
 const UNVERIFIED =
@@ -132,24 +149,3 @@ const LISTENING: Record<string, (where: string) => string> = {
   EINVAL: () =>
     'TOOLGATE_HOST is not an address that can be listened on. Use 127.0.0.1 for this machine alone, or 0.0.0.0 for every address it has.',
 };
-
-function banner(io: IO, url: string, { key, setupUrl, adminTokenPath }: Welcome): string {
-  const bold = (text: string) => io.stdout.style('bold', text);
-  const lines = ['', `  ${bold('Toolgate')} serves on ${url}`, `  API reference: ${url}/docs`, ''];
-  if (key !== null) {
-    lines.push(
-      `  Your first key, shown this once: ${bold(key)}`,
-      '  It uses the policy "default". Try it:',
-      '',
-    );
-    lines.push(`  ${curl(url, key)}`, '');
-  }
-  if (setupUrl !== null) lines.push(`  Create the first operator (one-time link): ${setupUrl}`, '');
-  if (key !== null && adminTokenPath !== null) lines.push(`  Admin token: in ${adminTokenPath}`, '');
-  return `${lines.join('\n')}\n`;
-}
-
-function curl(url: string, key: string): string {
-  const body = JSON.stringify({ serverName: 'github', toolName: 'get_issue', args: { number: 1 } });
-  return `curl -s ${url}/v1/check -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'`;
-}

@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { textFault, toolNameFault } from '../../core/name.ts';
+import { ruleLabel } from '../../core/policy.ts';
 import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/simulate.ts';
 import { visible } from '../../core/visible.ts';
 import { readCallArgs } from '../call-args.ts';
@@ -20,6 +21,7 @@ interface Options {
   session?: string;
   keyName?: string;
   person?: string;
+  folder?: string;
   used?: ReadonlyMap<string, string>;
   exitCode?: boolean;
   json?: boolean;
@@ -45,11 +47,12 @@ export function build(io: IO): Command {
     .option('--session <label>', 'it is made with a session that has this label', text(0, 200))
     .option('--key-name <name>', 'the name of the key', text(0, 200))
     .option('--person <email>', 'who signed in', text(1, 320))
+    .option('--folder <path>', 'the working folder of the coding agent whose tool it is', text(1, 4096))
     .option('--used <limit>=<n>', 'how much of a limit is used already (repeatable)', used)
     .option('--exit-code', 'report the decision by the exit code, as check does')
     .option(
       '--json',
-      'print { decision, ruleIndex, reason, trace: [{ ruleIndex, applies, conditions, why }] }',
+      'print { decision, ruleIndex, reason, trace: [{ ruleIndex, ruleName?, applies, conditions, why }] }',
     )
     .action((file: string, tool: string, options: Options) => run(io, file, tool, options));
 }
@@ -84,24 +87,26 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
     throw usageError('Standard input cannot be both the policy and the arguments.');
   const policy = compiled(await readPolicy(io, file, EXIT.noAnswer), file);
   const simulated = simulate(policy, call, await triedBy(io, policy, options));
-  if (options.json) printJson(io, asJson(simulated));
+  if (options.json) printJson(io, asJson(policy, simulated));
   else print(io, policy, simulated);
   io.exit(options.exitCode ? EXIT_OF[simulated.decision] : EXIT.ok);
 }
 
 async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {
-  const { args, at = Date.now(), session, keyName, person, used = new Map() } = options;
+  const { args, at = Date.now(), session, keyName, person, folder, used = new Map() } = options;
   for (const [name, amount] of used) {
     const fault = usedFault(policy, name, amount);
     if (fault !== null) throw usageError(`--used: ${fault}.`);
   }
   const read = args === undefined ? undefined : await readCallArgs(io, args);
-  return { at, args: read, session, keyName, person, used: Object.fromEntries(used) };
+  return { at, args: read, session, keyName, person, folder, used: Object.fromEntries(used) };
 }
 
-function asJson({ decision, ruleIndex, reason, trace }: Simulated): object {
+/** `ruleName` is left out where the rule has none. */
+function asJson({ rules }: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): object {
   const shown = trace.map(({ ruleIndex, applies, conditions, why }) => ({
     ruleIndex,
+    ruleName: rules[ruleIndex]?.name,
     applies,
     conditions,
     why,
@@ -110,7 +115,7 @@ function asJson({ decision, ruleIndex, reason, trace }: Simulated): object {
 }
 
 function print(io: IO, policy: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): void {
-  const rule = ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`;
-  io.stdout.write(`${word(io.stdout, decision)} (${rule}): ${visible(reason)}\n`);
+  const rule = ruleIndex === null ? 'no rule' : ruleLabel(ruleIndex, policy.rules[ruleIndex]);
+  io.stdout.write(`${word(io.stdout, decision)} (${visible(rule)}): ${visible(reason)}\n`);
   for (const line of traceLines(policy, trace)) io.stdout.write(`${visible(line)}\n`);
 }

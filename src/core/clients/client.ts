@@ -40,8 +40,11 @@ export interface Setup {
 export interface Entry {
   /** The keys that lead to it, from the root of the file. */
   at: readonly string[];
-  /** `set` gives the key this value, `append` adds an item to the list there, `default` sets a key that is missing. */
-  how: 'set' | 'append' | 'default';
+  /**
+   * `set` gives the key this value, `append` adds an item to the list there, `default` sets a key that is missing. `drop`
+   * is never written: the client itself writes it for our entries, and it goes with them.
+   */
+  how: 'set' | 'append' | 'default' | 'drop';
   value: Json;
   /** For `append`: an item is ours if a text in it matches. */
   mark?: RegExp;
@@ -56,11 +59,34 @@ export interface ConfigFile {
   entries: (setup: Setup, scope: Scope) => Entry[];
 }
 
+/** What keeps the hook on whatever a project says: a file of the whole machine, and what belongs into it. */
+export interface ManagedFile {
+  file: SettingsFile;
+  entries: (setup: Setup) => Entry[];
+  /** What a project can still do. */
+  open: string;
+}
+
+/** A file with settings of a client, also of one that Toolgate only reads. */
+export interface SettingsFile {
+  /** Whose settings they are: of the machine, of the person, or of a project. */
+  of: 'machine' | 'user' | 'project';
+  format: Format;
+  path: Record<Platform, string>;
+  /** An environment variable that names another file instead. */
+  variable?: string;
+}
+
+/** How long clients wait for the hook, which gives up sooner by itself (src/cli/hook/options.ts). */
+export const HOOK_SECONDS = 30;
+
 export interface Client {
   id: ClientId;
   name: string;
   /** `null`: Toolgate is only its MCP server. */
   hooks: ConfigFile | null;
+  /** Missing where the client has no such file, or none that is known. */
+  managed?: ManagedFile;
   mcp: ConfigFile;
   /** What runs the command of a hook on Windows; elsewhere `sh` does. */
   windowsShell: Shell;

@@ -2,12 +2,20 @@
 // each fact was read. None of them was run here. The file is long because it is a list: one client after the other.
 
 import type { Json } from '../json.ts';
-import { type Client, type ClientId, type ConfigFile, everywhere, type Scope, type Setup } from './client.ts';
+import {
+  type Client,
+  type ClientId,
+  type ConfigFile,
+  everywhere,
+  HOOK_SECONDS,
+  type Scope,
+  type Setup,
+} from './client.ts';
 import { hookMark } from './command.ts';
+import { MACHINE } from './switches.ts';
 
 /** The name under which clients know Toolgate as an MCP server. It stands before the names of tools, so it is short. */
 export const SERVER = 'toolgate';
-const SECONDS = 30;
 const XDG = { variable: 'XDG_CONFIG_HOME', from: '~/.config/', to: '/' };
 
 const address = ({ baseUrl }: Setup): string => `${baseUrl}/mcp`;
@@ -23,31 +31,39 @@ function jsonFile(user: string, project: string | null, entries: ConfigFile['ent
 const server = (value: Json) => ({ at: ['mcpServers', SERVER], how: 'set' as const, value });
 
 /** A list of groups, each with a pattern for tools and the hooks for them, as Claude Code has it. */
-function grouped(agent: ClientId, event: string, hook: (setup: Setup) => Json): ConfigFile['entries'] {
-  return setup => [
+function grouped(
+  agent: ClientId,
+  event: string,
+  hook: (setup: Setup, scope: Scope) => Json,
+): ConfigFile['entries'] {
+  return (setup, scope) => [
     {
       at: ['hooks', event],
       how: 'append',
       mark: hookMark(agent),
-      value: { matcher: '*', hooks: [hook(setup)] },
+      value: { matcher: '*', hooks: [hook(setup, scope)] },
     },
   ];
 }
 
+// The command, not the HTTP hook: a server that cannot be reached would not block. onFailure is known since 2.1.295.
+const claudeHook = grouped('claude-code', 'PreToolUse', ({ command }) => ({
+  type: 'command',
+  command,
+  timeout: HOOK_SECONDS,
+  onFailure: 'block',
+}));
+
 const claudeCode: Client = {
   id: 'claude-code',
   name: 'Claude Code',
-  hooks: jsonFile(
-    '~/.claude/settings.json',
-    '.claude/settings.json',
-    // The command, not the HTTP hook: a server that cannot be reached would not block. onFailure is known since 2.1.295.
-    grouped('claude-code', 'PreToolUse', ({ command }) => ({
-      type: 'command',
-      command,
-      timeout: SECONDS,
-      onFailure: 'block',
-    })),
-  ),
+  hooks: jsonFile('~/.claude/settings.json', '.claude/settings.json', claudeHook),
+  // Hooks of managed settings run whatever other files say. The same command in two files is run once.
+  managed: {
+    file: MACHINE.claudeCode,
+    entries: setup => claudeHook(setup, 'user'),
+    open: '"disableAllHooks" in the settings of a project turns the hook off',
+  },
   mcp: jsonFile('~/.claude.json', '.mcp.json', (setup, scope) => [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: Claude Code replaces it
     server({ type: 'http', url: address(setup), headers: bearer(setup, scope, '${TOOLGATE_API_KEY}') }),
@@ -71,8 +87,13 @@ const codex: Client = {
   hooks: jsonFile(
     '~/.codex/hooks.json',
     '.codex/hooks.json',
-    grouped('codex', 'PreToolUse', ({ command }) => ({ type: 'command', command, timeout: SECONDS })),
+    grouped('codex', 'PreToolUse', ({ command }) => ({ type: 'command', command, timeout: HOOK_SECONDS })),
   ),
+  managed: {
+    file: MACHINE.codex,
+    entries: () => [{ at: ['features', 'hooks'], how: 'set', value: true }],
+    open: '"features.hooks = false" in .codex/config.toml of a repository turns the hook off, unless you start codex with -c features.hooks=true',
+  },
   mcp: {
     format: 'toml',
     user: everywhere('~/.codex/config.toml'),
@@ -119,7 +140,7 @@ const cursor: Client = {
       at: ['hooks', event],
       how: 'append' as const,
       mark: hookMark('cursor'),
-      value: { command, ...matcher, timeout: SECONDS, failClosed: true },
+      value: { command, ...matcher, timeout: HOOK_SECONDS, failClosed: true },
     })),
   ]),
   mcp: jsonFile('~/.cursor/mcp.json', '.cursor/mcp.json', (setup, scope) => [
@@ -151,7 +172,7 @@ const vscode: Client = {
       at: ['hooks', 'PreToolUse'],
       how: 'append',
       mark: hookMark('vscode'),
-      value: { type: 'command', command, timeout: SECONDS },
+      value: { type: 'command', command, timeout: HOOK_SECONDS },
     },
   ]),
   mcp: {
@@ -190,19 +211,33 @@ const VSCODE_INPUT = {
   value: { type: 'promptString', id: 'toolgate-key', description: 'Toolgate key', password: true },
 };
 
+/**
+ * A project can turn hooks off by their names, and nothing closes that. So the name of a person's hook has the beginning of
+ * the key in it, which a repository cannot know.
+ */
+function geminiName(key: string, scope: Scope): string {
+  const [, start] = (scope === 'user' && /^tg_key_(\w{6})/.exec(key)) || [];
+  return start === undefined ? 'toolgate' : `toolgate-${start}`;
+}
+
 const geminiCli: Client = {
   id: 'gemini-cli',
   name: 'Gemini CLI',
   hooks: jsonFile(
     '~/.gemini/settings.json',
     '.gemini/settings.json',
-    grouped('gemini-cli', 'BeforeTool', ({ command }) => ({
-      name: 'toolgate',
+    grouped('gemini-cli', 'BeforeTool', ({ command, key }, scope) => ({
+      name: geminiName(key, scope),
       type: 'command',
       command,
-      timeout: SECONDS * 1000,
+      timeout: HOOK_SECONDS * 1000,
     })),
   ),
+  managed: {
+    file: MACHINE.geminiCli,
+    entries: () => [{ at: ['hooksConfig', 'enabled'], how: 'set', value: true }],
+    open: '"hooksConfig.enabled: false" in the settings of a trusted project turns the hook off',
+  },
   mcp: jsonFile('~/.gemini/settings.json', '.gemini/settings.json', (setup, scope) => [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: Gemini CLI replaces it
     server({ httpUrl: address(setup), headers: bearer(setup, scope, '${TOOLGATE_API_KEY}') }),

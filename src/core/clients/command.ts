@@ -27,11 +27,15 @@ function quoted(word: string, shell: Shell): string {
 }
 
 /**
- * Whether a text is the command line of a hook for this agent, wherever the program is. A program that has another name is
- * known by what follows.
+ * Whether a text is the command line of a hook for this agent, and nothing else: a command of somebody's own that only
+ * mentions it is theirs. A program that has another name is known by what follows.
  */
 export function hookMark(agent: ClientId): RegExp {
-  const command = `\\shook\\s+${agent}`;
   const end = ENDS.map(text => text.replaceAll(/[^\w\s]/g, '\\$&')).join('|');
-  return new RegExp(`toolgate.*${command}(?![\\w-])|${command}(?: --pending \\w+)?(?:${end})$`);
+  const options = `(?: --(?:pending|timeout|base-url)[ =]${WORD})*`;
+  const command = `(?:& )?${WORD}(?: ${ENTRY_FILE})? hook ${agent}${options}`;
+  return new RegExp(`^(?:(?=.*toolgate)${command}|${command}(?=${end}))(?:${end})?$`);
 }
+
+const WORD = String.raw`(?:[\w@%+=:,./\\-]|'[^']*'|\\'|"[^"]*")+`;
+const ENTRY_FILE = String.raw`(?:[\w@%+=:,./\\-]+\.[jt]s|'[^']*\.[jt]s'|"[^"]*\.[jt]s")`;

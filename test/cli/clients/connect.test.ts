@@ -1,5 +1,4 @@
-// `toolgate connect` on a temporary home, with a real service that makes and revokes keys. A home is compared as a whole:
-// every path with its mode and its bytes.
+// `toolgate connect` on a temporary home, with a real service that makes and revokes keys.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
@@ -7,21 +6,18 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
-  readFileSync,
-  readlinkSync,
   rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { run } from '../../../src/cli/program.ts';
 import { CLIENT_IDS } from '../../../src/core/clients/client.ts';
 import { ADMIN_TOKEN, programOf, startService, type TestService } from '../../support/service.ts';
-import { type Captured, captured } from '../captured.ts';
+import { captured } from '../captured.ts';
+import { Home, KEY, withKey } from './home.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -29,76 +25,6 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const KEY = 'tg_key_canary0123456789canary0123456789canary012345678';
-const homes: string[] = [];
-afterAll(() => {
-  for (const home of homes) rmSync(home, { recursive: true, force: true });
-});
-
-class Home {
-  readonly folder = mkdtempSync(join(tmpdir(), 'toolgate-connect-'));
-  readonly project = join(this.folder, 'project');
-
-  constructor(files: Record<string, string> = {}) {
-    homes.push(this.folder);
-    mkdirSync(this.project);
-    for (const [path, text] of Object.entries(files)) this.write(path, text);
-  }
-
-  write(path: string, text: string): void {
-    mkdirSync(dirname(join(this.folder, path)), { recursive: true });
-    writeFileSync(join(this.folder, path), text);
-  }
-
-  read(path: string): string {
-    return readFileSync(join(this.folder, path), 'utf8');
-  }
-
-  mode(path: string): number {
-    return lstatSync(join(this.folder, path)).mode & 0o777;
-  }
-
-  /** Everything that is here. */
-  all(): Record<string, string> {
-    const paths = readdirSync(this.folder, { recursive: true, encoding: 'utf8' }).sort();
-    return Object.fromEntries(
-      paths.map(path => {
-        const full = join(this.folder, path);
-        const about = lstatSync(full);
-        const mode = (about.mode & 0o777).toString(8);
-        if (about.isDirectory()) return [path, mode];
-        return [
-          path,
-          about.isSymbolicLink() ? `-> ${readlinkSync(full)}` : `${mode} ${readFileSync(full, 'latin1')}`,
-        ];
-      }),
-    );
-  }
-
-  /** Runs a command, and wants this exit code; a key is given and no question asked unless the words say otherwise. */
-  async connect(
-    words: string,
-    code: number | null = null,
-    env: Record<string, string> = {},
-    answer?: string,
-  ): Promise<Captured> {
-    const io = captured(this.project, { HOME: this.folder, PATH: '', ...env }, answer);
-    if (answer !== undefined) {
-      Object.assign(io.stdin, { isTTY: true });
-      Object.assign(io.stderr, { isTTY: true });
-    }
-    await run(['connect', ...words.split(' ')], io);
-    expect([words, io.code, code === null ? io.err : '']).toEqual([
-      words,
-      code,
-      code === null ? expect.any(String) : '',
-    ]);
-    expect(io.out + io.err).not.toContain(KEY);
-    return io;
-  }
-}
-
-const withKey = { TOOLGATE_API_KEY: KEY };
 const asAdmin = () => ({ TOOLGATE_BASE_URL: service.url, TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
 
 /** Files as people have them, with what must not be lost. */
@@ -158,12 +84,12 @@ test.each(IN_PROJECT)('%s in a project: no file of the project holds the key', a
   expect(home.all()).toEqual(before);
 });
 
-test('what is written is for the user alone, and existing modes stay', async () => {
+test('what is written is for the user alone, and a file that now holds the key becomes so', async () => {
   const home = new Home({ '.claude.json': '{}\n', '.config/toolgate/clients.json': '{}\n' });
   chmodSync(join(home.folder, '.config/toolgate'), 0o700);
   const readable = join(home.folder, '.claude.json');
   chmodSync(readable, 0o640);
-  const warning = `Other users of this machine may read ${readable}, which holds the key.`;
+  const warning = `Other users of this machine could read ${readable} (mode 640). It holds the key now, so its mode is 600.`;
   expect((await home.connect('claude-code --yes', null, withKey)).err).toContain(warning);
   expect((await home.connect('cursor --project --yes', null, withKey)).err).not.toContain('Other users');
   const modes = [
@@ -174,12 +100,14 @@ test('what is written is for the user alone, and existing modes stay', async () 
     '.config/toolgate/clients.json',
     '.config/toolgate/connected.json',
   ];
-  expect(modes.map(path => home.mode(path))).toEqual([0o700, 0o600, 0o640, 0o700, 0o600, 0o600]);
+  expect(modes.map(path => home.mode(path))).toEqual([0o700, 0o600, 0o600, 0o700, 0o600, 0o600]);
   expect(home.mode('project/.cursor/mcp.json')).toBe(0o666 & ~process.umask());
   expect(JSON.parse(home.read('.config/toolgate/clients.json'))).toEqual({
     'claude-code': { baseUrl: 'http://127.0.0.1:8787', key: KEY },
     cursor: { baseUrl: 'http://127.0.0.1:8787', key: KEY },
   });
+  await home.connect('claude-code --remove --yes');
+  expect(home.mode('.claude.json')).toBe(0o640);
 });
 
 describe('nothing is changed', () => {

@@ -84,7 +84,7 @@ describe('JSON', () => {
       '{\n  "hooks": {\n    "BeforeTool": [\n      { "hooks": [{ "command": "theirs" }] }\n    ]\n  }\n}\n';
     const { text, edits } = putEntries(theirs, 'json', both);
     expect(JSON.parse(text).hooks.BeforeTool).toHaveLength(2);
-    const touched = text.replace(/("name": "toolgate",)/, '"x": 1 }, { $1');
+    const touched = text.replace(/("name": "toolgate-exampl",)/, '"x": 1 }, { $1');
     expect(putEntries(touched, 'json', both).edits).toEqual([]);
     const left = JSON.parse(dropEntries(touched, 'json', both, edits));
     expect(left.hooks.BeforeTool).toEqual([
@@ -95,7 +95,7 @@ describe('JSON', () => {
 
   test('our hook in a group for some calls only does not count as there', () => {
     const { text } = putEntries('{}', 'json', both);
-    const touched = text.replace(/("name": "toolgate",)/, '"x": 1 }, { $1');
+    const touched = text.replace(/("name": "toolgate-exampl",)/, '"x": 1 }, { $1');
     for (const matcher of ['*', '', '.*']) {
       const all = touched.replace('"*"', JSON.stringify(matcher));
       expect([presence(all, 'json', both), faultOf(all, 'json', both)]).toEqual(['all', 'none']);
@@ -107,12 +107,21 @@ describe('JSON', () => {
   });
 
   test('an entry with another address is replaced where it is, and comes back', () => {
-    const mine = '{\n  "mcpServers": { "toolgate": { "url": "mine" }, "b": 2 }\n}\n';
+    const mine = '{\n  "mcpServers": { "toolgate": { "url": "mine", "key": "tg_key_mine" }, "b": 2 }\n}\n';
     expect(there(mine, 'json', [server])).toContain('"toolgate": { "serverUrl"');
     const first = there('{\n  "mcpServers": {\n    "a": 1\n  }\n}', 'json', [server]);
     const other = entriesOf('windsurf', 'https://gate.example');
     const { text } = putEntries(first, 'json', other);
     expect(text).toBe(first.replace('http://127.0.0.1:8787', 'https://gate.example'));
+  });
+
+  test('an entry of the same name that somebody else wrote stays', () => {
+    const theirs = '{\n  "mcpServers": { "toolgate": { "command": "my-own-toolgate" } }\n}\n';
+    expect(faultOf(theirs, 'json', [server])).toContain('"mcpServers.toolgate" was not written by Toolgate');
+    expect(presence(theirs, 'json', [server])).toBe('none');
+    expect(dropEntries(theirs, 'json', [server], [])).toBe(theirs);
+    const hook = '{"hooks":{"BeforeTool":[{"hooks":[{"command":"notify toolgate; x hook gemini-cli"}]}]}}';
+    expect(dropEntries(hook, 'json', both, [])).toBe(hook);
   });
 
   test('after changes elsewhere the rest is restored to the byte', () => {
@@ -136,7 +145,7 @@ describe('JSON', () => {
     expect(dropEntries(touched, 'json', [server], edits)).toBe(
       '{\n  "mcpServers": {\n    "a": {}, // note\n    "x": 1\n  }\n}\n',
     );
-    expect(dropEntries('{"mcpServers":{ // l\n"toolgate":1}}', 'json', [server], [])).toBe(
+    expect(dropEntries('{"mcpServers":{ // l\n"toolgate":"tg_key_x"}}', 'json', [server], [])).toBe(
       '{"mcpServers":{ // l\n}}',
     );
   });
@@ -251,7 +260,7 @@ describe('TOML', () => {
 
   test('a table with others below it goes whole', () => {
     const text =
-      '[mcp_servers.toolgate]\nurl = "u"\n\n[mcp_servers.toolgate.http_headers]\nA = "b"\n[c]\nd = 2\n';
+      '[mcp_servers.toolgate]\nurl = "u"\n\n[mcp_servers.toolgate.http_headers]\nA = "tg_key_b"\n[c]\nd = 2\n';
     expect(dropEntries(text, 'toml', toml, [])).toBe('\n[c]\nd = 2\n');
     expect(faultOf(text, 'toml', toml)).toBe(
       'line 1, column 1: this file cannot be changed safely; make the change by hand',
@@ -268,7 +277,7 @@ describe('TOML', () => {
     ['a = 1\n[b\nc = 2\n', 'line 2, column 1: Expected'],
     ['a = 1\nb = """x\ny"""\n  c = \n', 'line 4, column 3: Missing value'],
     ['b = 1\nmcp_servers = { a = { url = "u" } }\n', 'line 2, column 1: "mcp_servers" is not written'],
-    ['mcp_servers.toolgate.url = "u"\n', 'line 1, column 1: "mcp_servers" is not written'],
+    ['mcp_servers.toolgate.url = "tg_key_u"\n', 'line 1, column 1: "mcp_servers" is not written'],
   ])('%p is refused', (text, why) => {
     expect(faultOf(text, 'toml', toml)).toStartWith(why);
   });
@@ -303,7 +312,7 @@ describe('YAML', () => {
   });
 
   test('an entry with another address is replaced where it is, and comes back', () => {
-    const mine = 'extensions:\n  a: 1\n  toolgate:\n    uri: mine # c\n\n  # next\n  b: 2\n';
+    const mine = 'extensions:\n  a: 1\n  toolgate:\n    uri: tg_key_mine # c\n\n  # next\n  b: 2\n';
     expect(there(mine, 'yaml', goose)).toBe(`extensions:\n  a: 1\n${block('  ')}\n  # next\n  b: 2\n`);
   });
 

@@ -1,0 +1,73 @@
+// Looks for settings that turn an agent's hooks off: of the machine, of the person, and of the project at hand, from the
+// working folder up to the root of its repository.
+
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Client, Format, SettingsFile } from '../../core/clients/client.ts';
+import { SWITCHES } from '../../core/clients/switches.ts';
+import type { Json } from '../../core/json.ts';
+import type { IO } from '../io.ts';
+import { readConfig } from './files.ts';
+import { parseJsonc } from './jsonc.ts';
+import { onMachine, PLATFORM, placeOfUser } from './places.ts';
+
+export interface TurnedOff {
+  path: string;
+  key: string;
+  of: SettingsFile['of'];
+}
+
+/** What turns the hooks of this client off here. */
+export function turnedOff(io: IO, client: Client): TurnedOff[] {
+  const switches = SWITCHES[client.id];
+  if (switches === undefined) return [];
+  const seen = new Set<string>();
+  const found: TurnedOff[] = [];
+  let decided: string[] = [];
+  for (const { file, path } of switches.files.flatMap(each => placesOf(io, client, each))) {
+    const settings = seen.has(path) ? null : settingsIn(path, file.format);
+    seen.add(path);
+    if (settings === null) continue;
+    const keys = switches.off(settings, file.of);
+    found.push(...keys.filter(key => !decided.includes(key)).map(key => ({ path, key, of: file.of })));
+    if (file.of === 'machine') decided = switches.decided(settings);
+  }
+  return found;
+}
+
+/** Whether a project's own settings could turn the hooks off: nothing of the machine decides it. */
+export function mayProjectDecide(io: IO, client: Client): boolean {
+  const switches = SWITCHES[client.id];
+  if (switches === undefined) return false;
+  const files = switches.files.filter(({ of }) => of === 'machine');
+  return !files.some(file => {
+    const settings = settingsIn(onMachine(io, file), file.format);
+    return settings !== null && switches.decided(settings).length > 0;
+  });
+}
+
+function placesOf(io: IO, client: Client, file: SettingsFile): { file: SettingsFile; path: string }[] {
+  const path = file.path[PLATFORM];
+  if (file.of === 'project') return projectFolders(io.cwd).map(each => ({ file, path: join(each, path) }));
+  return [{ file, path: path.startsWith('~/') ? placeOfUser(io, client, path) : onMachine(io, file) }];
+}
+
+/** The folder and those above it, up to the root of the repository; without a repository the folder alone. */
+function projectFolders(folder: string): string[] {
+  const folders: string[] = [];
+  for (let each = folder; ; each = dirname(each)) {
+    folders.push(each);
+    if (existsSync(join(each, '.git'))) return folders;
+    if (each === dirname(each)) return [folder];
+  }
+}
+
+/** Null if there is no such file, or one that the agent could not read either. */
+function settingsIn(path: string, format: Format): Json | null {
+  try {
+    const { text } = readConfig(path);
+    return format === 'toml' ? (Bun.TOML.parse(text) as Json) : (parseJsonc(text)?.value ?? null);
+  } catch {
+    return null;
+  }
+}

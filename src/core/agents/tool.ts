@@ -1,0 +1,46 @@
+// How the table of agents describes a tool: what each of its arguments means. acts-of.ts reads a call by it. An argument
+// that the table does not name, or whose value is of another kind, makes the effects of the call unknown.
+
+export type Argument =
+  /** A file or folder that is read, written, or both. A relative path begins at the working folder. */
+  | 'reads'
+  | 'writes'
+  | 'readsAndWrites'
+  /** The same, where the tool looks elsewhere for a relative path that does not exist: only an absolute one is known. */
+  | 'writesAbsolute'
+  /** Command lines of a POSIX shell. */
+  | 'runs'
+  | 'fetches'
+  /** A patch in Codex's format, whose lines name the files. */
+  | 'patch'
+  /** A folder to run in, which has to be the working folder: what it means for the command is not known otherwise. */
+  | 'here'
+  /** A pattern for names below the folder that is searched. */
+  | 'names'
+  /** A filter of the files whose contents are searched. One that names files makes a search look into hidden ones. */
+  | 'files'
+  /** What has no effect besides. */
+  | 'text'
+  | 'number'
+  | 'flag'
+  | 'any'
+  /** A switch that has to be off, if it is given. */
+  | 'off';
+
+export interface Tool {
+  args: Readonly<Record<string, Argument>>;
+  /** It touches nothing outside of the agent. */
+  plans?: true;
+  /** It reads the working folder if it is told no other. */
+  searches?: true;
+}
+
+export type Tools = Readonly<Record<string, Tool>>;
+
+/** A tool that touches nothing outside of the agent, and its arguments. */
+export const plan = (...names: string[]): Tool => ({
+  plans: true,
+  args: Object.fromEntries(names.map(name => [name, 'any'])),
+});
+
+export const tool = (args: Tool['args']): Tool => ({ args });

@@ -1,0 +1,143 @@
+// The settings by which an agent's hooks are turned off, as read in Claude Code 2.1.326, Codex 0.169 and Gemini CLI 0.61, and
+// where the agent reads them. A switch in a project's own files turns off the hook of the person, too.
+
+import type { Json } from '../json.ts';
+import type { ClientId, Format, SettingsFile } from './client.ts';
+import { hookMark } from './command.ts';
+
+export interface Switches {
+  files: readonly SettingsFile[];
+  /** The keys in a file that turn hooks, or ours, off. */
+  off: (settings: Json, of: SettingsFile['of']) => string[];
+  /** The keys that a file of the machine decides, so that no other file can. */
+  decided: (settings: Json) => string[];
+}
+
+type Tree = Record<string, Json | undefined>;
+
+function at(value: Json | undefined, ...keys: string[]): Json | undefined {
+  let inner = value;
+  for (const key of keys)
+    inner =
+      typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? (inner as Tree)[key] : undefined;
+  return inner;
+}
+
+function file(
+  of: SettingsFile['of'],
+  format: Format,
+  linux: string,
+  macos = linux,
+  windows = linux,
+): SettingsFile {
+  return { of, format, path: { linux, macos, windows } };
+}
+
+/** Where Claude Code, Codex and Gemini CLI read settings that no project can change. */
+export const MACHINE = {
+  claudeCode: file(
+    'machine',
+    'json',
+    '/etc/claude-code/managed-settings.json',
+    '/Library/Application Support/ClaudeCode/managed-settings.json',
+    'C:/Program Files/ClaudeCode/managed-settings.json',
+  ),
+  codex: file(
+    'machine',
+    'toml',
+    '/etc/codex/requirements.toml',
+    '/etc/codex/requirements.toml',
+    'C:/ProgramData/OpenAI/Codex/requirements.toml',
+  ),
+  geminiCli: {
+    ...file(
+      'machine',
+      'json',
+      '/etc/gemini-cli/settings.json',
+      '/Library/Application Support/GeminiCli/settings.json',
+      'C:/ProgramData/gemini-cli/settings.json',
+    ),
+    variable: 'GEMINI_CLI_SYSTEM_SETTINGS_PATH',
+  },
+};
+
+const hasHook = (settings: Json, agent: ClientId): boolean =>
+  textsIn(at(settings, 'hooks', 'PreToolUse')).some(text => hookMark(agent).test(text));
+
+function textsIn(value: Json | undefined): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value as Tree).flatMap(textsIn) : [];
+}
+
+const claudeCode: Switches = {
+  files: [
+    MACHINE.claudeCode,
+    file('user', 'json', '~/.claude/settings.json'),
+    file('project', 'json', '.claude/settings.json'),
+    file('project', 'json', '.claude/settings.local.json'),
+  ],
+  off: (settings, of) => [
+    ...(at(settings, 'disableAllHooks') === true ? ['disableAllHooks'] : []),
+    ...(of === 'machine' &&
+    at(settings, 'allowManagedHooksOnly') === true &&
+    !hasHook(settings, 'claude-code')
+      ? ['allowManagedHooksOnly']
+      : []),
+  ],
+  // A hook of managed settings runs whatever other files say.
+  decided: settings => (hasHook(settings, 'claude-code') ? ['disableAllHooks'] : []),
+};
+
+const CODEX_FEATURES = ['hooks', 'codex_hooks'];
+
+const codex: Switches = {
+  files: [
+    MACHINE.codex,
+    file(
+      'user',
+      'toml',
+      '/etc/codex/config.toml',
+      '/etc/codex/config.toml',
+      'C:/ProgramData/OpenAI/Codex/config.toml',
+    ),
+    file('user', 'toml', '~/.codex/config.toml'),
+    file('project', 'toml', '.codex/config.toml'),
+  ],
+  off: (settings, of) => [
+    ...CODEX_FEATURES.filter(name => at(settings, 'features', name) === false).map(
+      name => `features.${name}`,
+    ),
+    ...(of === 'machine' && at(settings, 'allow_managed_hooks_only') === true
+      ? ['allow_managed_hooks_only']
+      : []),
+  ],
+  decided: settings =>
+    CODEX_FEATURES.some(name => at(settings, 'features', name) === true)
+      ? CODEX_FEATURES.map(name => `features.${name}`)
+      : [],
+};
+
+const geminiCli: Switches = {
+  files: [
+    MACHINE.geminiCli,
+    file('user', 'json', '~/.gemini/settings.json'),
+    file('project', 'json', '.gemini/settings.json'),
+  ],
+  off: settings => [
+    ...(at(settings, 'hooksConfig', 'enabled') === false ? ['hooksConfig.enabled'] : []),
+    ...(textsIn(at(settings, 'hooksConfig', 'disabled')).some(isOurName) ? ['hooksConfig.disabled'] : []),
+  ],
+  // Lists of names are joined, so that nothing closes that one.
+  decided: settings => (at(settings, 'hooksConfig', 'enabled') === true ? ['hooksConfig.enabled'] : []),
+};
+
+/** Gemini CLI knows a hook by its name, or by its command. */
+function isOurName(text: string): boolean {
+  return /^toolgate/.test(text) || hookMark('gemini-cli').test(text);
+}
+
+export const SWITCHES: Partial<Record<ClientId, Switches>> = {
+  'claude-code': claudeCode,
+  codex,
+  'gemini-cli': geminiCli,
+};
