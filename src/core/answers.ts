@@ -60,6 +60,52 @@ export interface Answers {
     createdAt: string;
     updatedAt: string;
     rules: {
+      name?: string;
+      tool: string;
+      action: 'allow' | 'deny' | 'require_approval';
+      when?: string | string[];
+      during?: string;
+      limit?: string;
+      show?: 'all' | string[];
+      ask?: string;
+      approvers?: {
+        group?: string;
+        count?: number;
+        proof?: 'passkey';
+      };
+      timeout?: string;
+      notify?: string[];
+      escalate?: {
+        after: string;
+        notify: string[];
+      };
+      reason?: string;
+    }[];
+    limits: Record<
+      string,
+      {
+        calls?: number;
+        sum?: string;
+        atMost?: number;
+        unit?: number;
+        within?: string;
+        each?: 'hour' | 'day' | 'week' | 'month';
+        zone?: string;
+        per?: 'key' | 'session' | 'person' | 'policy';
+        beyond?: 'deny' | 'require_approval';
+      }
+    >;
+    text: string;
+    warnings?: string[];
+  };
+  'GET /admin/v1/policies/{id}': {
+    id: string;
+    name: string;
+    description: string;
+    version: number;
+    createdAt: string;
+    updatedAt: string;
+    rules: {
       tool: string;
       action: 'allow' | 'deny' | 'require_approval';
       when?: string | string[];
@@ -96,13 +142,13 @@ export interface Answers {
     >;
     text: string;
   };
-  'GET /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
   'PUT /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
   'GET /admin/v1/policies/{id}/versions': {
     versions: {
       version: number;
       name: string;
       rules: {
+        name?: string;
         tool: string;
         action: 'allow' | 'deny' | 'require_approval';
         when?: string | string[];
@@ -472,6 +518,22 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'GET /admin/v1/waiting': {
+    full: {
+      keyId: string;
+      keyName: string;
+      sessionId: string | null;
+      open: number;
+      atMost: number;
+    }[];
+    unanswerable: {
+      group: string;
+      needed: number;
+      able: number;
+      open: number;
+      referenceId: string;
+    }[];
+  };
   'GET /admin/v1/approvals/{referenceId}': {
     referenceId: string;
     toolCallId: string;
@@ -521,6 +583,11 @@ export interface Answers {
         at: string;
       }[];
     };
+    lacking?: {
+      group: string;
+      needed: number;
+      able: number;
+    };
     context: {
       toolDescription: string | null;
       drifted: boolean;
@@ -529,6 +596,7 @@ export interface Answers {
         policyName: string;
         policyVersion: number;
         index: number;
+        name: string | null;
         tool: string;
         action: 'allow' | 'deny' | 'require_approval';
         when: string[];

@@ -56,12 +56,14 @@ export function wrongMasterKey(from: string): Error {
   );
 }
 
-/** Calls `show` with the first key of a new store, or with null if it was shown before. Only one replica shows it. */
+/**
+ * Calls `show` with the first key of a new store, or with null if it was shown before. Replicas do so one after the
+ * other, and one of them shows the key.
+ */
 export async function showFirstKey(deps: Deps, show: (key: string | null) => Promise<void>): Promise<void> {
-  if (await wasShown(deps.db)) return show(null);
   // Other replicas wait until the key is shown and that is recorded. The lock of a process that is killed ends with it.
   await deps.db.exclusively(async lane => {
-    const key = await lane.transaction(LOCKS, tx => firstKey(tx, deps));
+    const key = (await wasShown(lane)) ? null : await lane.transaction(LOCKS, tx => firstKey(tx, deps));
     await show(key);
     await removeSetting(lane, UNSEEN_KEY);
   });

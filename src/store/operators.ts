@@ -82,6 +82,15 @@ export async function listOperators(db: Queries, limit: number, before: string):
   return rows.map(row => withGroups(row));
 }
 
+/** Active operators who may approve and who are in a group. */
+export async function listGroupMembers(db: Queries): Promise<{ email: string; groups: string[] }[]> {
+  const rows = await db.all<WithGroupNames<{ email: string; groups: string[] }>>(
+    `SELECT email, group_names AS "groupNames" FROM operators
+     WHERE role IN ('admin', 'approver') AND group_names <> '[]' AND ${IS_ACTIVE}`,
+  );
+  return rows.map(row => withGroups(row));
+}
+
 /** What a sign-in is compared with. */
 export interface OperatorCredential {
   id: string;

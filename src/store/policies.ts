@@ -90,14 +90,15 @@ function rulesColumn({ rules, limits }: Pick<PolicyVersion, 'rules' | 'limits'>)
   if (rules.some(rule => rule.approvers?.proof !== undefined))
     return JSON.stringify({ proven: { rules, limits } });
   if (rules.some(rule => rule.approvers !== undefined)) return JSON.stringify({ voted: { rules, limits } });
-  const isPlain = Object.keys(limits).length === 0 && rules.every(hasOldFieldsOnly);
+  const isPlain = Object.keys(limits).length === 0 && rules.every(isReadByOld);
   return JSON.stringify(isPlain ? rules : { rules, limits });
 }
 
-function hasOldFieldsOnly(rule: Rule): boolean {
-  return RULE_FIELDS.every(field => OLD_FIELDS.has(field) || rule[field] === undefined);
+/** The name of a rule may be unknown to an older program: it decides nothing. */
+function isReadByOld(rule: Rule): boolean {
+  return RULE_FIELDS.every(field => READ_BY_OLD.has(field) || rule[field] === undefined);
 }
-const OLD_FIELDS: ReadonlySet<keyof Rule> = new Set<keyof Rule>(['tool', 'action', 'reason']);
+const READ_BY_OLD: ReadonlySet<keyof Rule> = new Set<keyof Rule>(['name', 'tool', 'action', 'reason']);
 
 interface StoredRules {
   rules: Rule[];

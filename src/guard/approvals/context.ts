@@ -21,6 +21,7 @@ interface AskingRule {
   policyName: string;
   policyVersion: number;
   index: number;
+  name: string | null;
   tool: string;
   action: Rule['action'];
   when: readonly string[];
@@ -110,7 +111,7 @@ async function readRule(
   const policy = await findPolicyVersion(db, policyId, policyVersion);
   const rule = policy?.rules[index];
   if (policy === null || rule === undefined) return null;
-  const { tool, action, reason = null } = rule;
+  const { name = null, tool, action, reason = null } = rule;
   const when = conditionsOf(rule);
-  return { policyId, policyName: policy.name, policyVersion, index, tool, action, when, reason };
+  return { policyId, policyName: policy.name, policyVersion, index, name, tool, action, when, reason };
 }

@@ -1,6 +1,7 @@
 // Reads, inside the audit transaction, what a call depends on whose rule asks for approval: the grants, the approvals
 // that can be spent, and how many approvals are open. It compares them with the call.
 
+import type { Lacking } from '../../core/approval.ts';
 import type { Drift, Freedom, HandedTo } from '../../core/decide.ts';
 import { hasMore } from '../../core/policy.ts';
 import { knowsRepeats } from '../../core/surface.ts';
@@ -8,6 +9,7 @@ import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../
 import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
+import { listGroupMembers } from '../../store/operators.ts';
 import type { PersonFacts } from '../../store/people.ts';
 import {
   findRepeated,
@@ -17,6 +19,7 @@ import {
   type Spendable,
   spendApproval,
 } from '../../store/usable-approvals.ts';
+import { lackingOf } from '../approvals/able.ts';
 import type { Asked } from '../approvals/ask.ts';
 import { grantRuleDigest, isWithinBounds } from '../approvals/bound-grants.ts';
 import type { Principal } from '../credentials.ts';
@@ -44,6 +47,8 @@ export function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | 
     : handedTo;
 }
 
+type Members = Awaited<ReturnType<typeof listGroupMembers>>;
+
 /** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */
 export class ApprovalFacts {
   readonly #deps: Deps;
@@ -59,6 +64,8 @@ export class ApprovalFacts {
   /** How many calls of this group each grant has freed, by its reference. */
   readonly #uses = new Map<string, number>();
   readonly subscribers: readonly Subscriber[];
+  /** The operators of groups, where a rule names one. */
+  readonly #members: Members;
 
   private constructor(
     deps: Deps,
@@ -67,6 +74,7 @@ export class ApprovalFacts {
     spendable: Spendable[],
     repeated: RepeatedApproval[],
     subscribers: Subscriber[],
+    members: Members,
   ) {
     this.#deps = deps;
     this.#slice = slice;
@@ -74,6 +82,7 @@ export class ApprovalFacts {
     this.#spendable = byDigest(spendable);
     this.#repeated = byDigest(repeated);
     this.subscribers = subscribers;
+    this.#members = members;
   }
 
   /**
@@ -94,7 +103,7 @@ export class ApprovalFacts {
     const digests = repeatable.map(each => each.argsDigest);
     const nameless = repeatable.filter(({ request }) => request.referenceId === null);
     const after = now - deps.settings.approvedFor;
-    const [, grants, open, known, named, unnamed, repeated, subscribers] = await Promise.all([
+    const [, grants, open, known, named, unnamed, repeated, subscribers, members] = await Promise.all([
       tx.lock({ exclusive: keyIds.map(approvalsLock) }),
       openGrants(tx, keyIds, now),
       countOpen(tx, keyIds, now),
@@ -110,8 +119,17 @@ export class ApprovalFacts {
         : [],
       digests.length > 0 ? findRepeated(tx, keyIds, digests, now) : [],
       listSubscribers(tx),
+      asking.some(({ rule }) => rule.approvers?.group !== undefined) ? listGroupMembers(tx) : [],
     ]);
-    const facts = new ApprovalFacts(deps, slice, grants, [...named, ...unnamed], repeated, subscribers);
+    const facts = new ApprovalFacts(
+      deps,
+      slice,
+      grants,
+      [...named, ...unnamed],
+      repeated,
+      subscribers,
+      members,
+    );
     for (const each of known) facts.#named.set(each.id, { ...each, unusable: whyUnusable(each, now, after) });
     for (const row of open) facts.#count(row.keyId, row.sessionId, row.open);
     return facts;
@@ -201,6 +219,12 @@ export class ApprovalFacts {
       const uses = this.#uses.get(referenceId);
       if (uses !== undefined) countUses(tx, id, uses);
     }
+  }
+
+  /** Where too few people could approve the call. */
+  lacking({ rule, person }: Asking): Lacking | null {
+    const { group: approverGroup = null, count: votesNeeded = 1 } = rule.approvers ?? {};
+    return lackingOf(this.#members, { approverGroup, votesNeeded, personEmail: person?.email ?? null });
   }
 
   /** The sentence that says which limit on open approvals is reached, or null. */

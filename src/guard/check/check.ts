@@ -289,8 +289,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       approvals.opened(approval, asking);
     }
     const referenceId = entry.referenceId as string;
-    const message = pendingMessage(request, unfreed, approvals.noteOf(asking));
-    const until = request.surface === 'check' ? {} : { expiresAt };
+    const lacking = approvals.lacking(asking);
+    const message = pendingMessage(request, unfreed, approvals.noteOf(asking), lacking);
+    const until = request.surface === 'check' ? {} : { expiresAt, ...(lacking && { lacking }) };
     const verdict = { ...verdictOf(entry), referenceId, message, ...until };
     const details = slice.spend(() => detailsOf(asking.rule, request.args));
     if (details !== null) this.#toHold.push(() => this.#deps.details.hold(referenceId, details, expiresAt));

@@ -1,6 +1,7 @@
 // What a decision becomes: its audit entry, the verdict that the caller gets, and what a caller is told while its call
 // waits.
 
+import { type Lacking, lackingText } from '../../core/approval.ts';
 import { type Decided, unfreedBy } from '../../core/decide.ts';
 import type { AuditEntry } from '../../store/audit-entry.ts';
 import { newId, timeOfId } from '../ids.ts';
@@ -19,9 +20,11 @@ export function pendingMessage(
   { surface }: CheckRequest,
   unfreed: string | null,
   note: string | null,
+  lacking: Lacking | null,
 ): string {
   const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedBy(unfreed)}` : '';
-  return `${PENDING_MESSAGE}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
+  const nobody = lacking === null ? '' : ` ${lackingText(lacking)}`;
+  return `${PENDING_MESSAGE}${nobody}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
 }
 
 export function verdictOf(entry: AuditEntry): Verdict {

@@ -1,6 +1,7 @@
 // The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
 import type { AgentCall } from '../../core/agents/acts.ts';
+import type { Lacking } from '../../core/approval.ts';
 import type { Decision, HandedTo } from '../../core/decide.ts';
 import type { Json } from '../../core/json.ts';
 import { joinName } from '../../core/name.ts';
@@ -51,10 +52,12 @@ export interface Verdict {
   toolCallId: string;
   referenceId?: string;
   message?: string;
-  /** When the approval ends if nobody answers. `/v1/check` sends its verdicts as they are, and they do not have it. */
+  /** When the approval ends if nobody answers. `/v1/check` sends its verdicts as they are, and they do not have it, nor `lacking`. */
   expiresAt?: number;
   /** What the person wrote who denied the same call before. */
   note?: string;
+  /** Of a call that waits: too few people could approve it. `message` says so too. */
+  lacking?: Lacking;
   latencyMs: number;
 }
 

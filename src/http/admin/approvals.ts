@@ -5,6 +5,7 @@ import { APPROVAL_STATUSES } from '../../core/approval.ts';
 import { DECISIONS } from '../../core/decide.ts';
 import { ACTIONS } from '../../core/policy.ts';
 import { SURFACES } from '../../core/surface.ts';
+import { attention, lackingFor } from '../../guard/approvals/able.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';
@@ -69,6 +70,7 @@ const context = z
         policyName: z.string(),
         policyVersion: z.int(),
         index: z.int(),
+        name: z.string().nullable(),
         tool: z.string(),
         action: z.enum(ACTIONS),
         when: z.array(z.string()),
@@ -101,7 +103,34 @@ const context = z
   })
   .meta({ description: 'What is known about the question from what is stored anyway.' });
 
+const lacking = {
+  group: z.string(),
+  needed: z.int().meta({ description: 'How many have to approve.' }),
+  able: z.int().meta({ description: 'How many operators of the group could.' }),
+};
+
+const waiting = z.object({
+  full: z
+    .array(
+      z.object({
+        keyId: uuid,
+        keyName: z.string(),
+        sessionId: uuid.nullable().meta({ description: 'Null if the limit of the key itself is reached.' }),
+        open: z.int(),
+        atMost: z.int(),
+      }),
+    )
+    .meta({ description: 'Whose limit on open approvals is reached: further calls that ask are denied.' }),
+  unanswerable: z
+    .array(z.object({ ...lacking, open: z.int(), referenceId: uuid }))
+    .meta({ description: 'Groups that have to answer and have too few people; with the oldest question.' }),
+});
+
 const wholeApproval = approval.extend({
+  lacking: z.object(lacking).optional().meta({
+    description:
+      'Too few operators of the group may approve it; absent if there are enough, or it is answered.',
+  }),
   context,
   notifications: z
     .array(
@@ -205,6 +234,16 @@ export const approvalAdminRoutes: Route[] = [
   }),
   route({
     method: 'GET',
+    path: '/admin/v1/waiting',
+    access: 'view',
+    tag: 'approvals (administration)',
+    summary: 'Read what is wrong with the queue of open approvals',
+    answers: { 200: { description: 'Nothing is wrong if both lists are empty.', schema: waiting } },
+    handle: async ({ services: { deps } }) =>
+      Response.json(await attention(deps.db, deps.now(), deps.settings)),
+  }),
+  route({
+    method: 'GET',
     path: '/admin/v1/approvals/:referenceId',
     access: 'view',
     tag: 'approvals (administration)',
@@ -213,12 +252,13 @@ export const approvalAdminRoutes: Route[] = [
     handle: async incoming => {
       const { deps } = incoming.services;
       const found = await wantApproval(deps, incoming.params['referenceId'] ?? '');
-      const [shown, context, notifications, freed, details] = await Promise.all([
+      const [shown, context, notifications, freed, details, lacking] = await Promise.all([
         listed(deps, found),
         contextOf(deps, found),
         told(deps, found.id),
         freedCall(deps, found),
         shownDetails(deps, found, answererOf(incoming)),
+        found.status === 'pending' ? lackingFor(deps.db, found) : null,
       ]);
       const whole = {
         ...shown,
@@ -226,6 +266,7 @@ export const approvalAdminRoutes: Route[] = [
         notifications,
         freed: freed && { ...freed, forwarded: showOutcome(freed.forwarded) },
         ...showDetails(details),
+        ...(lacking && { lacking }),
       };
       return Response.json(whole, { headers: { 'Cache-Control': 'no-store' } });
     },

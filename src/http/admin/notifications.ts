@@ -42,7 +42,7 @@ const channel = z.object({
 const result = z.object({ type: z.enum(CHANNEL_KINDS), error: z.string().nullable() });
 
 /** Only the worker prints. */
-const nothing = () => {};
+const nothing = async () => {};
 
 function notifySettings({ config, targetRules, slack }: Services, request: Request): NotifySettings {
   const publicUrl = config.publicUrl ?? new URL(request.url).origin;

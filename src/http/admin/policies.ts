@@ -1,9 +1,12 @@
 // /admin/v1/policies: policies and their versions.
 
 import { z } from 'zod';
+import { groupWarning } from '../../core/approval.ts';
 import type { Limits, Rule } from '../../core/policy.ts';
 import { policyText } from '../../core/policy-text.ts';
+import { lackingIn } from '../../guard/approvals/able.ts';
 import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/check/policies.ts';
+import type { Deps } from '../../guard/deps.ts';
 import { findPolicy, listPolicies, listPolicyVersions, type PolicyRecord } from '../../store/policies.ts';
 import { before, iso, isoTime, list, page, paged, uuid, wholeNumberText } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
@@ -22,6 +25,11 @@ const text = z.string().meta({
   description: 'The text that the policy was written in; made from the rules if they came without one.',
 });
 const whole = summary.extend({ rules, limits, text });
+const saved = whole.extend({
+  warnings: z.array(z.string()).optional().meta({
+    description: 'What the policy needs of this service and does not find, such as people of a group.',
+  }),
+});
 const version = z.object({
   version: z.int(),
   name: z.string(),
@@ -44,6 +52,13 @@ interface Content {
 
 function showWhole(policy: PolicyRecord, { rules, limits, text }: Content) {
   return { ...show(policy), rules, limits, text: text ?? policyText({ ...policy, rules, limits }) };
+}
+
+/** A policy that was saved, with what its author should know now. Lint cannot know it: it does not see the people. */
+async function showSaved({ db }: Deps, policy: PolicyRecord, content: Content) {
+  const lacking = await lackingIn(db, content.rules);
+  const warnings = lacking.map(groupWarning);
+  return { ...showWhole(policy, content), ...(warnings.length > 0 && { warnings }) };
 }
 
 const tag = 'policies';
@@ -73,11 +88,11 @@ export const policyRoutes: Route[] = [
     body: z.strictObject(policyFields),
     bodyLimit: 'policyBodyLimit',
     maxValues: MAX_POLICY_VALUES,
-    answers: { 201: { description: 'The policy, at version 1.', schema: whole } },
+    answers: { 201: { description: 'The policy, at version 1.', schema: saved } },
     handle: async incoming => {
       const input = newPolicy(incoming.body);
       const policy = await createPolicy(incoming.services.deps, actorOf(incoming), input);
-      return Response.json(showWhole(policy, input), { status: 201 });
+      return Response.json(await showSaved(incoming.services.deps, policy, input), { status: 201 });
     },
   }),
   route({
@@ -111,7 +126,7 @@ export const policyRoutes: Route[] = [
     bodyLimit: 'policyBodyLimit',
     maxValues: MAX_POLICY_VALUES,
     answers: {
-      200: { description: 'The policy at its new version.', schema: whole },
+      200: { description: 'The policy at its new version.', schema: saved },
       409: { description: 'The name is taken, or the version is not the current one.' },
     },
     handle: async incoming => {
@@ -119,7 +134,7 @@ export const policyRoutes: Route[] = [
       const { version } = incoming.body;
       const input = { ...policyIn(incoming.body), version };
       const policy = await replacePolicy(deps, actorOf(incoming), incoming.params['id'] ?? '', input);
-      return Response.json(showWhole(policy, input));
+      return Response.json(await showSaved(deps, policy, input));
     },
   }),
   route({

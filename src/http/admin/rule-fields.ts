@@ -3,7 +3,16 @@
 import { z } from 'zod';
 import { MAX_NOTIFIED, MAX_SHOWN_PATHS, MAX_VOTES } from '../../core/asking-faults.ts';
 import { BEYONDS, PERIODS, SUBJECTS } from '../../core/limit.ts';
-import { ACTIONS, type Limits, MAX_RULES, patternFault, type Rule, reasonFault } from '../../core/policy.ts';
+import {
+  ACTIONS,
+  type Limits,
+  MAX_RULE_NAME,
+  MAX_RULES,
+  patternFault,
+  type Rule,
+  reasonFault,
+  ruleNameFault,
+} from '../../core/policy.ts';
 import { text } from '../fields.ts';
 
 /** A field that core/ checks together with all others; the schema is for the document. */
@@ -15,6 +24,11 @@ function checkedLater<T>(schema: z.ZodType, description: string, example: unknow
 }
 
 const rule = z.strictObject({
+  name: text(
+    ruleNameFault,
+    `A name for people, unique in the policy. Reasons show it beside the number of the rule. At most ${MAX_RULE_NAME} characters.`,
+    'small refunds',
+  ).optional(),
   tool: text(
     patternFault,
     'A pattern for tool names; `*` stands for any run of characters. A pattern with `__` is compared with full names only, others also with bare tool names.',

@@ -150,6 +150,7 @@ test('who may answer makes a rule another one, and rules that do not say it are 
   expect(digests[0]).toBe('7ppulo0ZF4LKZ8GzN9Jf4kQzEaAK2fQ5oZ20l3OR1B4');
   expect(ruleDigest({ ...rule, approvers: { count: 1, group: 'finance' } })).toBe(digests[1] as string);
   const told = {
+    name: 'payments',
     show: 'all',
     ask: '?',
     timeout: '1h',
@@ -157,4 +158,15 @@ test('who may answer makes a rule another one, and rules that do not say it are 
     escalate: { after: '1m', notify: ['a'] },
   };
   expect(ruleDigest({ ...rule, ...told, reason: 'R' } as Rule)).toBe(digests[0] as string);
+});
+
+test('a named rule is stored as replicas of the previous version read it: the name decides nothing', async () => {
+  const rules: Rule[] = [{ name: 'reading', tool: 'get_*', action: 'allow' }];
+  const version = { name: 'named', limits: {}, text: null, createdAt: NOW, createdBy: 'admin', version: 1 };
+  await insertPolicyVersion(store.db, 'named', { ...version, rules });
+  const [row] = await store.db.all<{ rules: string }>(
+    "SELECT rules FROM policy_versions WHERE policy_id = 'named'",
+    [],
+  );
+  expect(JSON.parse(row?.rules ?? '')).toEqual(rules);
 });

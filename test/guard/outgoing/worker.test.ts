@@ -63,7 +63,7 @@ class Desk {
       notifyUrl: receiver.url,
       channels: {},
       rules: RULES,
-      print: () => {},
+      print: async () => {},
     };
     const jobs = [
       lapses(this.deps),

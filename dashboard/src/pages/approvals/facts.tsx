@@ -47,13 +47,19 @@ const SHORT = 160;
 /** The rule that asks, with a link to its policy. */
 export function RuleLink({ rule }: { rule: Context['rule'] }) {
   if (rule === null) return <span class="soft">no longer known</span>;
-  const { policyId, policyName, policyVersion, index } = rule;
+  const { policyId, policyName, policyVersion, index, name } = rule;
   return (
     <>
       <a href={`/dashboard/policies/${policyId}`}>
         <Named text={policyName} />
       </a>
       , version {policyVersion}, rule {index}
+      {name !== null && (
+        <>
+          {' '}
+          (<Named text={name} />)
+        </>
+      )}
     </>
   );
 }

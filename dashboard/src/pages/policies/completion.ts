@@ -33,6 +33,7 @@ const POLICY_HELP = {
 };
 
 const RULE_HELP: Record<keyof Rule, string> = {
+  name: 'A name for people, unique in the policy; reasons show it beside the number of the rule.',
   tool: 'A pattern of tool names; * stands for any text.',
   action: 'What the rule decides: allow, deny or require_approval.',
   reason: 'A sentence for whoever reads the verdict.',

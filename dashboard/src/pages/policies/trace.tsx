@@ -45,6 +45,7 @@ function Step({ step, rule, decides, goTo }: StepProps) {
         <button type="button" class="link" onClick={goTo}>
           Show rule {step.ruleIndex}
         </button>
+        {rule?.name !== undefined && <Named text={rule.name} />}
         <code>
           <Named text={`${rule?.tool} → ${rule?.action}`} />
         </code>

@@ -33,8 +33,14 @@ export interface NotifySettings extends RouteSettings {
   mailFrom: string | null;
   /** Null if no Slack app is configured. */
   slack: SlackApi | null;
-  print: (text: string) => void;
+  print: PrintApproval;
 }
+
+/** Prints the text of a notification, or keeps it until then in a file and prints where; `textOf` makes the text. */
+export type PrintApproval = (
+  about: { name: string; until: string },
+  textOf: (keptIn: string | null) => string,
+) => Promise<void>;
 
 /** The job that sends the notifications that are due. `onAttempt` is given what went wrong, or null. */
 export function notifications(
@@ -190,7 +196,9 @@ export async function sendBy(
     case 'http':
       return sendNotification(channel, message, rules);
     case 'terminal':
-      settings.print(terminalText(message));
+      return settings.print({ name: `Approval ${message.referenceId}`, until: message.expiresAt }, keptIn =>
+        terminalText(message, keptIn),
+      );
   }
 }
 

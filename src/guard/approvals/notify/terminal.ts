@@ -1,4 +1,5 @@
-// The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them.
+// The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them, or
+// keeps them in a file if nobody reads a terminal; a log then gets them without the links.
 
 import { visible } from '../../../core/visible.ts';
 import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from './message.ts';
@@ -6,7 +7,8 @@ import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from
 const SHOWN = new Set(['Key', 'Session', 'Reason']);
 const LABELS = { approve: 'Approve', deny: 'Deny', review: 'Review' };
 
-export function terminalText(message: NotificationMessage): string {
+/** `keptIn` is the file that has the links, if the text itself must not show them. */
+export function terminalText(message: NotificationMessage, keptIn: string | null = null): string {
   const lines = facts(message)
     .filter(fact => SHOWN.has(fact.label))
     .concat(needs(message))
@@ -15,7 +17,9 @@ export function terminalText(message: NotificationMessage): string {
     `Approval needed: ${fullName(message)}`,
     ...(message.personEmail === null ? [] : [row('For', visible(message.personEmail))]),
     ...lines,
-    ...linksOf(message).map(({ what, url }) => row(LABELS[what], visible(url))),
+    ...(keptIn === null
+      ? linksOf(message).map(({ what, url }) => row(LABELS[what], visible(url)))
+      : [row('Links', `in ${keptIn}`)]),
     row('Lapses', lapse(message)),
     '',
   ].join('\n');

@@ -50,7 +50,9 @@ for (const engine of await engines()) {
       notifyUrl: receiver.url,
       channels: {},
       rules: { allowPrivate: false },
-      print: text => printed.push(text),
+      print: async (_, textOf) => {
+        printed.push(textOf(null));
+      },
       ...more,
     });
 
