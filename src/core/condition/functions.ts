@@ -4,7 +4,8 @@
 import { toDouble, toInt, toText } from './convert.ts';
 import { emailDomain } from './email.ts';
 import { sizeOf } from './maps.ts';
-import { pathWithin } from './path.ts';
+import { pathJoin, pathWithin } from './path.ts';
+import { pathDecidesLater, pathSecret, weightOf } from './path-names.ts';
 import { shellCommands } from './shell.ts';
 import type { Steps } from './steps.ts';
 import * as text from './text.ts';
@@ -63,18 +64,19 @@ function global(name: string, overloads: Overload[], call: FunctionOfLanguage['c
   return { name, forms: ['global'], overloads, call };
 }
 
-/** A function of ours. It costs more than CEL's, and gives null for what it does not understand. */
+/** A function of ours. It costs more than CEL's (by default 8 characters' worth for each), and gives null for what it does not understand. */
 function ours(
   name: string,
   count: number,
   result: Type,
   call: (...texts: string[]) => Value,
+  weightOf: (text: string) => number = () => 8,
 ): FunctionOfLanguage {
   const failed = new Failure(`${name}() does not understand what it was given.`);
   return {
     ...onTexts(name, count, result, (steps, ...texts) => {
-      const length = texts.reduce((sum, each) => sum + each.length, 0);
-      return steps.spend(1) && steps.characters(8 * length) ? (call(...texts) ?? failed) : TOO_MUCH_WORK;
+      const work = texts.reduce((sum, each) => sum + weightOf(each) * each.length, 0);
+      return steps.spend(1) && steps.characters(work) ? (call(...texts) ?? failed) : TOO_MUCH_WORK;
     }),
     forms: ['global'],
   };
@@ -134,6 +136,9 @@ const ALL: readonly FunctionOfLanguage[] = [
   global('string', gives(STRING, [STRING], [BOOL], [INT], [DOUBLE]), ([value]) => toText(value)),
   global('type', gives(TYPE, [DYN]), ([value]) => TYPE_NAMES.get(kindOf(value))!),
   ours('path.within', 2, BOOL, (path, root) => pathWithin(path!, root!)),
+  ours('path.join', 2, STRING, (base, path) => pathJoin(base!, path!)),
+  ours('path.secret', 1, BOOL, path => pathSecret(path!), weightOf),
+  ours('path.decidesLater', 1, BOOL, path => pathDecidesLater(path!), weightOf),
   ours('url.host', 1, STRING, url => urlHost(url!)),
   ours('url.scheme', 1, STRING, url => urlScheme(url!)),
   ours('url.port', 1, INT, url => urlPort(url!)),

@@ -67,6 +67,24 @@ export const MANUAL: readonly Entry[] = [
     'path.within(path, root): bool',
     'Whether an absolute POSIX path lies in a folder, after "." and ".." are resolved.',
   ),
+  entry(
+    'function',
+    'path.join',
+    'path.join(base, path): string',
+    'The path that a program opens when it works in the folder base; an absolute path stays.',
+  ),
+  entry(
+    'function',
+    'path.secret',
+    'path.secret(path): bool',
+    'Whether a path names a file that usually holds a secret: keys, tokens, passwords.',
+  ),
+  entry(
+    'function',
+    'path.decidesLater',
+    'path.decidesLater(path): bool',
+    'Whether a path names a file that decides what programs do later: hooks, settings of agents, CI.',
+  ),
   entry('function', 'url.host', 'url.host(url): string', 'The host of a URL, without the port.'),
   entry('function', 'url.scheme', 'url.scheme(url): string', 'The scheme of a URL, such as https.'),
   entry(

@@ -1,7 +1,7 @@
 // `path.within(p, root)` and `path.join(base, p)` of the condition language: whether a path lies in a folder, and where a
 // path leads from a folder, by their text alone. POSIX paths, with `.`, `..` and repeated slashes resolved; links are not
 // followed, because a guard does not see the tool's disk. null is a failure, for everything that tools read in different
-// ways.
+// ways. path-names.ts judges paths by the names in them.
 
 /** No system opens a longer one. */
 const MAX_LENGTH = 4_096;
@@ -56,7 +56,8 @@ function isWithin(path: string, root: string): boolean {
   return partsOf(root).every((part, i) => parts[i] === part);
 }
 
-function partsOf(path: string): string[] {
+/** The names in a path, from the root or from wherever it begins. */
+export function partsOf(path: string): string[] {
   const parts: string[] = [];
   for (const part of path.split('/')) {
     if (part === '..') parts.pop();
