@@ -106,6 +106,7 @@ export interface Answers {
     createdAt: string;
     updatedAt: string;
     rules: {
+      name?: string;
       tool: string;
       action: 'allow' | 'deny' | 'require_approval';
       when?: string | string[];

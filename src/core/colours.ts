@@ -18,11 +18,11 @@ const SQL_WORDS =
   'add|all|alter|and|as|asc|begin|between|by|call|cascade|case|commit|copy|create|cross|database|delete|desc|distinct|do|drop|else|end|except|exec|execute|exists|explain|from|full|function|grant|group|having|in|index|inner|insert|intersect|into|is|join|left|like|limit|lock|merge|not|null|offset|on|or|order|outer|replace|returning|revoke|right|rollback|schema|select|set|table|then|to|transaction|trigger|truncate|union|update|user|using|values|view|when|where|with';
 
 const PATTERNS: Record<Exclude<Language, 'diff'>, RegExp> = {
-  json: /(?<name>"[^"\\]*(?:\\[^][^"\\]*)*"(?=\s{0,99}:))|(?<string>"[^"\\]*(?:\\[^][^"\\]*)*"?)|(?<number>-?\d[\d.eE+-]*)|(?<word>\b(?:true|false|null)\b)/g,
+  json: /(?<name>"[^"\\]*(?:\\[\s\S][^"\\]*)*"(?=\s{0,99}:))|(?<string>"[^"\\]*(?:\\[\s\S][^"\\]*)*"?)|(?<number>-?\d[\d.eE+-]*)|(?<word>\b(?:true|false|null)\b)/g,
   sql: new RegExp(
     [
       String.raw`(?<comment>--[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)`,
-      String.raw`(?<string>'[^']*'?)`,
+      `(?<string>'[^']*'?)`,
       String.raw`(?<name>"[^"]*"?|\x60[^\x60]*\x60?)`,
       String.raw`(?<number>(?<![\w$])\d[\w.]*)`,
       String.raw`(?<word>\b(?:${SQL_WORDS})\b)`,
@@ -30,7 +30,8 @@ const PATTERNS: Record<Exclude<Language, 'diff'>, RegExp> = {
     ].join('|'),
     'gi',
   ),
-  shell: /(?<string>'[^']*'?|"[^"\\]*(?:\\[^][^"\\]*)*"?)|(?<comment>(?<![^\s;&|()])#[^\n]*)|(?<word>\$\{?[\w@#?*!-]+\}?|\$\()|(?<sign>[;&|<>()`{}]+|\\\n)|(?<name>(?<![^\s;&|()])-[\w-]+)/g,
+  shell:
+    /(?<string>'[^']*'?|"[^"\\]*(?:\\[\s\S][^"\\]*)*"?)|(?<comment>(?<![^\s;&|()])#[^\n]*)|(?<word>\$\{?[\w@#?*!-]+\}?|\$\()|(?<sign>[;&|<>()`{}]+|\\\n)|(?<name>(?<![^\s;&|()])-[\w-]+)/g,
 };
 
 /** The text in parts; all of it as one part if it is in no language that is known here, or too long. */

@@ -10,7 +10,29 @@ const textOf = (text: string, language: Language | null) =>
     .join('');
 
 describe('whatever a text is, its parts are all of it', () => {
-  const pieces = ['"', "'", '\\', '`', '/*', '*/', '--', '#', '\n', '$(', '+', '-', '@@ ', '{', ':', 'é', '😀', ' ', 'drop', '0x', ';'];
+  const pieces = [
+    '"',
+    "'",
+    '\\',
+    '`',
+    '/*',
+    '*/',
+    '--',
+    '#',
+    '\n',
+    '$(',
+    '+',
+    '-',
+    '@@ ',
+    '{',
+    ':',
+    'é',
+    '😀',
+    ' ',
+    'drop',
+    '0x',
+    ';',
+  ];
   // A small generator with a seed, so that a failure comes again.
   let seed = 7;
   const random = (below: number) => {
@@ -27,7 +49,23 @@ describe('whatever a text is, its parts are all of it', () => {
 
   test('hostile and long ones too, in their time', () => {
     for (const language of LANGUAGES)
-      for (const piece of ['"', "'", '\\"', '/*', '*', '`', '"a" ', '{"', '$', '-', '--', '#', ' ', '\n', '0'])
+      for (const piece of [
+        '"',
+        "'",
+        '\\"',
+        '/*',
+        '*',
+        '`',
+        '"a" ',
+        '{"',
+        '$',
+        '-',
+        '--',
+        '#',
+        ' ',
+        '\n',
+        '0',
+      ])
         for (const length of [60_000, 300_000]) {
           const text = piece.repeat(length / piece.length);
           expect(textOf(text, language) === text).toBe(true);
