@@ -12,7 +12,7 @@ import { isWithin } from './hours.ts';
 import { unitsOf } from './limit.ts';
 import { joinName } from './name.ts';
 import type { Action, Rule } from './policy.ts';
-import { failedText, falseText, OUTSIDE_HOURS, passedOverText, uncountedText } from './sentences.ts';
+import { failedText, falseText, OUTSIDE_HOURS, uncountedText } from './sentences.ts';
 import { type Situation, scopeOf, type ToolCall } from './situation.ts';
 
 /** What a call that is allowed by a rule with a limit adds to it. */
@@ -23,12 +23,22 @@ export interface Meter {
   units: number;
 }
 
+/** A rule that matched by name and did not apply, and why not, from a finite set of texts. */
+interface Passed {
+  index: number;
+  why: string;
+}
+
+/** The last rule of each action that was passed over. One that denies did not stand in the way of the call. */
+export type PassedOver = Readonly<Record<Exclude<Action, 'deny'>, Passed | null>>;
+export const NONE_PASSED: PassedOver = { allow: null, require_approval: null };
+
 /** A rule that holds the call because a condition of it could not be evaluated. */
 interface Held {
   index: number;
   condition: number;
-  /** As below, for the rules above this one. */
-  passedOver: string;
+  /** Of the rules above this one. */
+  passedOver: PassedOver;
 }
 
 export interface Considered {
@@ -50,14 +60,10 @@ export interface Considered {
   meter: Meter | null;
   /** Whether it is an `allow` rule whose limit may be used up by this call, which only the arguments could tell. */
   unmetered: boolean;
-  /** One sentence for each of the first rules that matched by name and were passed over. */
-  passedOver: string;
+  passedOver: PassedOver;
   /** The steps that its conditions took. */
   steps: number;
 }
-
-/** How many of the rules that were passed over a reason names. */
-const MOST_NAMED = 3;
 
 export function consider(
   policy: CompiledPolicy,
@@ -76,7 +82,7 @@ export function consider(
     held: null,
     meter: null,
     unmetered: false,
-    passedOver: '',
+    passedOver: NONE_PASSED,
     steps: 0,
   };
   if (considered.inScope && !call.relayed) findRule(considered, situation);
@@ -86,7 +92,6 @@ export function consider(
 function findRule(considered: Considered, situation: Situation): void {
   const { policy, call, name } = considered;
   let examiner: Examiner | null = null;
-  let named = 0;
   for (const index of policy.index.candidatesFor(name, call.toolName)) {
     const compiled = policy.compiled.get(index);
     if (compiled === undefined) {
@@ -115,7 +120,8 @@ function findRule(considered: Considered, situation: Situation): void {
       if (held === null || demandOf(rule) > demandOf(policy.rules[held.index]))
         considered.held = { index, condition: examined.condition as number, passedOver };
     }
-    if (named++ < MOST_NAMED) considered.passedOver += `${passedOverText(index, rule.name)}${examined.why}.`;
+    if (action !== 'deny')
+      considered.passedOver = { ...considered.passedOver, [action]: { index, why: examined.why } };
   }
 }
 

@@ -22,6 +22,7 @@ import {
   noRuleText,
   noSubjectText,
   outsideScopeText,
+  passedOverText,
   ruleText,
   SO_IT_ASKS,
   UNFREED,
@@ -120,18 +121,30 @@ export function couldPass(
 }
 
 export function decide(considered: Considered, facts: Facts): Decided {
-  const { call, held } = considered;
+  const { call } = considered;
   const found = byPolicy(considered, call.unseen ? { ...facts, ...UNSEEN_FACTS } : facts);
-  const { passedOver } = held !== null && found.ruleIndex === held.index ? held : considered;
   if (found.decision === 'allow' && call.noPlace !== undefined)
-    return decided(
-      'deny',
-      `${found.reason.slice(0, -1)}${BUT}${call.noPlace}.${passedOver}`,
-      found.ruleIndex,
-    );
-  const whole = passedOver === '' ? found : { ...found, reason: found.reason + passedOver };
+    return decided('deny', `${found.reason.slice(0, -1)}${BUT}${call.noPlace}.`, found.ruleIndex);
+  const nearest = facts.drift === null ? nearestText(considered, found) : '';
+  const whole = nearest === '' ? found : { ...found, reason: found.reason + nearest };
   const { handedTo = null } = facts;
   return handedTo !== null && whole.decision === 'pending' ? handedOver(whole, handedTo) : whole;
+}
+
+/**
+ * The sentence about the rule that came nearest: the last one above that was passed over and would have decided more
+ * freely. To allow is more than to ask, and to ask is more than to deny. A call about which people were asked and that is
+ * denied all the same is not freer under another rule that asks. A changed definition is in the way of every rule.
+ */
+function nearestText({ policy: { rules }, held, passedOver }: Considered, found: Decided): string {
+  if (found.decision === 'allow') return '';
+  const byHeld = held !== null && found.ruleIndex === held.index;
+  const { allow, require_approval: asks } = byHeld ? held.passedOver : passedOver;
+  const asked = found.decision === 'pending' || rules[found.ruleIndex ?? -1]?.action === 'require_approval';
+  const nearest = !asked && (asks?.index ?? -1) > (allow?.index ?? -1) ? asks : allow;
+  if (nearest === null) return '';
+  const { index, why } = nearest;
+  return `${passedOverText(index, rules[index]?.name)}${why}.`;
 }
 
 /** An open question about the same call is none of theirs: it is neither repeated nor answered there. */

@@ -3,7 +3,7 @@
 
 import type { CompiledPolicy } from './compiled-policy.ts';
 import type { Scope } from './condition/condition.ts';
-import { type Considered, whatFollows } from './consider.ts';
+import { type Considered, NONE_PASSED, whatFollows } from './consider.ts';
 import { joinName } from './name.ts';
 import type { Rule } from './policy.ts';
 import { FAILS, FALSE, type Proven, TRUE, type Ways, waysOfRule } from './recorded.ts';
@@ -25,10 +25,10 @@ export function* possibilities(
     inScope: true,
     index,
     failed: null,
-    held: held === null ? null : { index: held, condition: 0, passedOver: '' },
+    held: held === null ? null : { index: held, condition: 0, passedOver: NONE_PASSED },
     meter: null,
     unmetered: false,
-    passedOver: '',
+    passedOver: NONE_PASSED,
     steps: 0,
   });
   /** The rules that may hold the call when the next rule is looked at; null for none. At most one rule is an example. */

@@ -1,4 +1,4 @@
-// Reads what the reason of an audit entry tells about the call: what came of the rule that applied, and which rules were
+// Reads what the reason of an audit entry tells about the call: what came of the rule that applied, and which rule was
 // passed over. decide.ts and consider.ts wrote it, with the same sentences (sentences.ts). Reasons hold names that callers
 // and authors of policies choose, so nothing is searched for: each part is expected, to the letter, where it must stand.
 
@@ -47,7 +47,7 @@ export interface Told {
   unseen: boolean;
   /** Whether it was allowed, but could not be forwarded. */
   noPlace: boolean;
-  /** The rest of the reason, in which the rules are named that were passed over; null where it is not known. */
+  /** The rest of the reason, in which a rule may be named that was passed over; null where it is not known. */
   rest: string | null;
 }
 
@@ -194,8 +194,8 @@ export type PassedOver =
   | { why: 'hours' | 'uncounted'; condition: null };
 
 /**
- * What the rest of a reason says about the rules that were passed over, which are those of `candidates` in their order;
- * after a few of them the reason names no more.
+ * What the rest of a reason says about rules that were passed over, which are some of `candidates` in their order. A
+ * reason names one of them at most; in older entries it names the first few.
  */
 export function readPassedOver(
   rest: string | null,
@@ -208,7 +208,7 @@ export function readPassedOver(
     const rule = policy.rules[index] as Rule;
     const text = namedOrNot(left, name => says.passedOverText(index, name), rule);
     const why = after(left, text);
-    if (why === null) break;
+    if (why === null) continue;
     const read = readWhy(why, rule.limit ?? '');
     if (read === null) break;
     found.set(index, read.passedOver);

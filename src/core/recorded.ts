@@ -1,5 +1,5 @@
 // What the record of a call proves about it. The rule that applied had true conditions and open hours; each rule above it
-// did not apply, and the reason says of the first few of them why. So a condition, the hours or a whole rule of another
+// did not apply, and the reason may say of one of them why. So a condition, the hours or a whole rule of another
 // policy that are written in the same words came to the same for this call, although its arguments are not known any more.
 
 import type { CompiledPolicy, CompiledRule } from './compiled-policy.ts';

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../src/core/policy.ts';
-import { readPassedOver, readReason, type Told } from '../../src/core/reasons.ts';
+import { type PassedOver, readPassedOver, readReason, type Told } from '../../src/core/reasons.ts';
 import type { ToolCall } from '../../src/core/situation.ts';
 import { deciderIn, type Facts, recordOf } from './decider.ts';
 
@@ -223,11 +223,8 @@ const ABOVE: Rule[] = [
   { tool: '*', action: 'deny', during: 'mon 00:00-00:01' },
   { tool: '*', action: 'allow', when: 'args.nothing == 1' },
 ];
-const PASSED_OVER: ReturnType<typeof readPassedOver> = new Map([
-  [0, { why: 'false', condition: 1 }],
-  [2, { why: 'hours', condition: null }],
-  [3, { why: 'failed', condition: 0 }],
-]);
+/** The one that came nearest. */
+const NEAREST: [number, PassedOver] = [3, { why: 'failed', condition: 0 }];
 
 for (const [what, rule, { call: flags, ...facts }, told] of ROWS) {
   test(`the reason for ${what} is read back`, () => {
@@ -253,7 +250,8 @@ for (const [what, rule, { call: flags, ...facts }, told] of ROWS) {
           expect([decided.reason, read]).toEqual([decided.reason, told]);
           if (rest === null || above.length === 0) continue;
           const found = readPassedOver(rest, [0, 2, 3], policy);
-          expect([decided.reason, ...found]).toEqual([decided.reason, ...PASSED_OVER]);
+          const isNear = decided.decision !== 'allow' && told.cause !== 'drift' && !told.noPlace;
+          expect([decided.reason, ...found]).toEqual([decided.reason, ...(isNear ? [NEAREST] : [])]);
         }
       }
     }
@@ -262,28 +260,41 @@ for (const [what, rule, { call: flags, ...facts }, told] of ROWS) {
 
 const CALL = { serverName: 's', toolName: 't' };
 
-test('the rules that were passed over are told in every kind of reason that can go on', () => {
+test('the rule that came nearest is told in every kind of reason that can go on', () => {
   const policy = core.compilePolicy({
     id: 'p',
     name: 'support',
     version: 1,
     rules: [...ABOVE, { tool: '*', action: 'require_approval', reason: 'Money moves.' }],
   });
-  for (const facts of [
-    {},
-    { freedom: FREED },
-    { unfreed: UNFREED },
-    { repeats: DENIED },
-    { handedTo: 'proxy' as const },
-  ]) {
+  for (const facts of [{}, { unfreed: UNFREED }, { repeats: DENIED }, { handedTo: 'proxy' as const }]) {
     const decided = core.decide(
       policy,
       { serverName: 's', toolName: 't' },
       { ...facts, situation: { args: {} } },
     );
     const { rest } = readReason(recordOf(CALL, decided), policy);
-    expect([...readPassedOver(rest, [0, 2, 3], policy)]).toEqual([...PASSED_OVER]);
+    expect([...readPassedOver(rest, [0, 2, 3], policy)]).toEqual([NEAREST]);
   }
+});
+
+test('older entries name the first three rules that were passed over, also after an allow', () => {
+  const policy = core.compilePolicy({
+    id: 'p',
+    name: 'support',
+    version: 1,
+    rules: [...ABOVE, { tool: '*', action: 'allow' }],
+  });
+  const reason =
+    'Rule 4 of policy "support" allows s__t. Rule 0 did not apply: condition 1 is false. ' +
+    'Rule 2 did not apply: it is outside its hours. Rule 3 did not apply: condition 0 could not be evaluated.';
+  const call = { ...recordOf(CALL, core.decide(policy, CALL)), reason };
+  const { rest } = readReason(call, policy);
+  expect([...readPassedOver(rest, [0, 2, 3], policy)]).toEqual([
+    [0, { why: 'false', condition: 1 }],
+    [2, { why: 'hours', condition: null }],
+    NEAREST,
+  ]);
 });
 
 test('a replica that knows no names of rules yet writes reasons without them, which are read too', () => {

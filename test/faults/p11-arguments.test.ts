@@ -58,7 +58,8 @@ const REASONED: Patch = {
   file: 'src/guard/check/cases.ts',
   find: 'const considered = consider(policy, request.call, request.principal.scope, situation);',
   replace: `const considered = consider(policy, request.call, request.principal.scope, situation);
-  if (considered.passedOver !== '') considered.passedOver += JSON.stringify(request.args).slice(0, 24);`,
+  const { allow } = considered.passedOver;
+  if (allow !== null) allow.why += JSON.stringify(request.args).slice(0, 24);`,
 };
 /** What approvers are asked, in the log. */
 const ASKED: Patch = {

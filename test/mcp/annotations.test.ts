@@ -16,7 +16,7 @@ const RULES = [
   { tool: 'up__*', action: 'allow' as const, when: 'tool.annotations.readOnlyHint == true' },
   { tool: 'up__*', action: 'require_approval' as const, when: '!has(tool.annotations)' },
 ];
-const NOT_TRUE = 'Rule 0 did not apply: condition 0 is false.';
+const NOT_TRUE = 'Rule 1 did not apply: condition 0 is false.';
 const UNKNOWN = 'Rule 0 did not apply: condition 0 could not be evaluated.';
 
 for (const engine of await engines()) {
