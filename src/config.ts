@@ -64,10 +64,7 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
     const value = raw === null ? null : shown(each, raw);
     origins.push({ name, env: each.env, meaning: each.meaning, fallback: each.fallback, value, origin });
   }
-  const known = new Set(Object.values(SETTINGS).map(each => each.env));
-  const unknown = Object.keys(env).filter(
-    name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
-  );
+  const unknown = unknownIn(env);
   const channels = readChannels(file.path, file.channels);
   const shipping = readShipping(file.path, file.shipping);
   const secret = holdsSecret(file, channels) || Object.keys(shipping).length > 0;
@@ -77,6 +74,18 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   checkTelemetry(config, later);
   checkTogether(config);
   return { config, file: file.path };
+}
+
+export function settingNames(): string[] {
+  return Object.values(SETTINGS).map(each => each.env);
+}
+
+/** Variables that look like settings and are none. */
+export function unknownIn(env: Env): string[] {
+  const known = new Set(settingNames());
+  return Object.keys(env).filter(
+    name => name.startsWith('TOOLGATE_') && !known.has(name) && !ELSEWHERE.test(name),
+  );
 }
 
 /** The base address of links; without the setting it is made from host and port. */

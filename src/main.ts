@@ -24,6 +24,7 @@ import { mergedFamilies } from './metrics/merge.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { openTelemetry } from './open-telemetry.ts';
 import { createServices, VERSION } from './services.ts';
+import { readSetting } from './store/settings.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type { PrintApproval };
@@ -71,6 +72,8 @@ export async function start(
   try {
     const deps = await openDeps(config, db, now);
     if (isEmbedded(config)) await takeOver(deps);
+    if ((await readSetting(db, 'demo')) !== null)
+      await (await import('./demo/live.ts')).holdDemoDetails(deps);
     const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
     const checkpointKey = await logKey(deps);
     writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));

@@ -140,7 +140,7 @@ export class Http {
 function reasonOf(error: Error & { code?: string }): string {
   if (error.name === 'TimeoutError') return `no answer within ${TIMEOUT_MS / 1000} s.`;
   if (/^(ECONNREFUSED|ConnectionRefused)$/.test(error.code ?? ''))
-    return 'connection refused. Is the service running?';
+    return 'connection refused. Is the service running? If it is elsewhere, set TOOLGATE_BASE_URL or give --base-url.';
   return error.message;
 }
 

@@ -82,10 +82,31 @@ async function program(io: IO, only: string | null): Promise<Command> {
 export async function run(argv: readonly string[], io: IO): Promise<void> {
   const asked = argv[0] === 'help' ? argv[1] : argv[0];
   try {
+    if (!WARNS_ITSELF.includes(asked ?? '')) await warnOfUnknown(io);
     const root = await program(io, asked ?? '');
     await root.parseAsync(argv, { from: 'user' });
   } catch (error) {
     io.exit(report(io, error));
+  }
+}
+
+/** These say it in their own way. */
+const WARNS_ITSELF = ['serve', 'config', 'doctor'];
+/** What commands themselves read. With nothing else in the environment, the list of settings need not be loaded. */
+const OFTEN = /^TOOLGATE_(API_KEY|BASE_URL|ADMIN_TOKEN|DATA_DIR|PORT|HOST|TEST_.*)$/;
+
+async function warnOfUnknown(io: IO): Promise<void> {
+  if (!Object.keys(io.env).some(name => name.startsWith('TOOLGATE_') && !OFTEN.test(name))) return;
+  const [{ unknownIn, settingNames }, { suggestion }] = await Promise.all([
+    import('../config.ts'),
+    import('../core/condition/condition.ts'),
+  ]);
+  for (const name of unknownIn(io.env)) {
+    const meant = suggestion(name, [...settingNames(), 'TOOLGATE_BASE_URL', 'TOOLGATE_API_KEY']);
+    say(
+      io,
+      `toolgate: ${name} is not a setting, so it has no effect; \`toolgate config\` lists them.${meant}`,
+    );
   }
 }
 

@@ -19,11 +19,11 @@ export interface AdminOptions extends ServiceOptions {
   adminToken?: string;
 }
 
-const DEFAULT_URL = 'http://127.0.0.1:8787';
+const DEFAULT_PORT = '8787';
 export const GROUP = 'Connection:';
 
 export function withService(command: Command): Command {
-  const url = `where the service is (TOOLGATE_BASE_URL; default ${DEFAULT_URL})`;
+  const url = `where the service is (TOOLGATE_BASE_URL; default: this machine, port TOOLGATE_PORT or ${DEFAULT_PORT})`;
   return withJson(command).addOption(new Option('--base-url <url>', url).helpGroup(GROUP));
 }
 
@@ -48,12 +48,24 @@ export function withJson(command: Command): Command {
 }
 
 export function baseUrl(io: IO, options: ServiceOptions): string {
-  const text = options.baseUrl || io.env['TOOLGATE_BASE_URL'] || DEFAULT_URL;
+  const text = options.baseUrl || io.env['TOOLGATE_BASE_URL'] || localUrl(io);
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw usageError(`The base address must begin with http:// or https://; got ${JSON.stringify(text)}.`);
   }
   return text.replace(/\/+$/, '');
+}
+
+/**
+ * The service that the same environment would start. A server file is not read: with one, whoever can write to the
+ * folder at hand could have the token sent elsewhere.
+ */
+function localUrl({ env }: IO): string {
+  const [port, host] = [env['TOOLGATE_PORT'] ?? '', env['TOOLGATE_HOST'] ?? ''];
+  // A port that is none is not ours: Kubernetes sets TOOLGATE_PORT=tcp://… beside a service of that name.
+  const known = /^[1-9]\d{0,4}$/.test(port) ? port : DEFAULT_PORT;
+  const everywhere = host === '' || host === '0.0.0.0' || host === '::';
+  return `http://${everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${known}`;
 }
 
 export function keyOf(io: IO, options: KeyOptions): string {

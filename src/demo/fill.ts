@@ -24,6 +24,7 @@ import {
 } from '../store/operators.ts';
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
 import { sealedSize } from '../store/seals.ts';
+import { keepSetting } from '../store/settings.ts';
 import { AGENTS, type DemoAgent, type DemoServer } from './agents.ts';
 import { ADMIN, type DemoPolicy, OPERATORS, POLICIES, RETIRED } from './scenario.ts';
 import { DAY, daysBefore, idAt, liveWeek, type Resident, type Week } from './week.ts';
@@ -37,6 +38,8 @@ export interface Demo {
   waiting: number;
 }
 
+/** The setting of a store that the demo has filled; main.ts reads it. */
+const DEMO = 'demo';
 const BY: Actor = `operator:${ADMIN}`;
 
 export async function fillDemo(deps: Deps, force: boolean, progress: (what: string) => void): Promise<Demo> {
@@ -53,6 +56,7 @@ export async function fillDemo(deps: Deps, force: boolean, progress: (what: stri
   await countAgain(deps, now - 7 * DAY);
   progress('webhooks and deliveries');
   await writeHooks(deps, week, residents);
+  await keepSetting(deps.db, DEMO, String(now));
   const waiting = week.approvals.filter(each => each.status === 'pending').length;
   return { signIn, verdicts: week.entries.length, approvals: week.approvals.length, waiting };
 }

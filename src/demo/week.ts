@@ -208,11 +208,11 @@ class Living implements Week {
     const about = { keyId, sessionId, policyId, surface, serverName, toolName, reason };
     const ends = { grantExpiresAt: null, spentAt: null, withdrawnAt: null };
     const answer = { resolvedAt: null, resolvedBy: null, note: null, ...ends };
-    const { approvers } = policyAt(at).rules[entry.ruleIndex ?? -1] ?? {};
+    const { approvers, show, ask } = policyAt(at).rules[entry.ruleIndex ?? -1] ?? {};
     const answerers = { approverGroup: approvers?.group ?? null, votesNeeded: approvers?.count ?? 1 };
-    // Details are never stored, so the demo's questions have none.
     const asked = {
-      shows: 0,
+      // Details are never stored; live.ts makes up those of calls that wait.
+      shows: show === undefined && ask === undefined ? 0 : 1,
       personId: null,
       personEmail: null,
       proof: null,

@@ -25,6 +25,7 @@ import { insertSession } from '../store/sessions.ts';
 import { spendApproval } from '../store/usable-approvals.ts';
 import { insertVote } from '../store/votes.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../store/webhooks.ts';
+import { demoDigest } from './live.ts';
 import { ON_CALL, WEBHOOKS } from './scenario.ts';
 import { daysBefore, dice, idAt, type Resident, type Week } from './week.ts';
 
@@ -75,7 +76,7 @@ const each =
   };
 
 function ask(deps: Deps, tx: Transaction, approval: ApprovalRecord): void {
-  const argsDigest = deps.vault.callDigest({ args: { demo: approval.id } });
+  const argsDigest = demoDigest(deps, approval.id);
   insertApproval(tx, { ...approval, argsDigest, status: 'pending' }, mintToken('approval').hash);
 }
 

@@ -98,7 +98,7 @@ function serviceFound({ localUrl, version }: Examined, answer: Answer): Found {
     case 'none':
       return warning(
         name,
-        `Nothing answers at ${localUrl}: the service does not run. Start it with \`toolgate serve\`.`,
+        `Nothing answers at ${localUrl}: the service does not run, or on another port. Start it with \`toolgate serve\`, or set TOOLGATE_PORT as it is set for the service.`,
       );
     case 'ours':
       if (answer.version === version) return good(name, `It runs at ${localUrl}, in version ${version}.`);

@@ -74,6 +74,15 @@ function suite(engine: Engine): void {
     });
   });
 
+  test('approvers see what the calls that wait would do, also after another start', async () => {
+    const { approvals } = await get('/approvals?status=pending&limit=100');
+    const pages = [];
+    for (const { referenceId } of approvals) pages.push(await get(`/approvals/${referenceId}`));
+    expect([pages.length > 3, pages.filter(each => each.detailsGone)]).toEqual([true, []]);
+    const refund = pages.find(each => each.toolName === 'refund');
+    expect(refund.details.question).toBe('Refund 180 EUR to Ann Baker?');
+  });
+
   test('policies have versions, keys have Connected Tools, and one tool has changed', async () => {
     const { policies } = await get('/policies');
     expect(policies.map((each: { name: string }) => each.name)).toContain('coding-agents');
@@ -152,4 +161,12 @@ test('a store in use is refused, unless one insists', async () => {
   expect(forced.code).toBeNull();
   expect(forced.out).toContain('were there already');
   rmSync(dataDir, { recursive: true, force: true });
+});
+
+test('the command that it prints opens the store that it filled', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
+  const io = captured(folder, { TOOLGATE_DATA_DIR: join(folder, 'week') });
+  await run(['demo'], io);
+  expect(io.out).toContain(`: TOOLGATE_DATA_DIR='${join(folder, 'week')}' toolgate serve\n`);
+  rmSync(folder, { recursive: true, force: true });
 });

@@ -36,6 +36,13 @@ async function fill(io: IO, force: boolean): Promise<DemoStore> {
   }
 }
 
+/** The settings that lead to this store, as they were given in the environment. */
+function given({ env }: IO): string {
+  // The address of a database may hold a password.
+  const names = ['TOOLGATE_DATA_DIR', 'TOOLGATE_CONFIG', 'TOOLGATE_PORT'].filter(name => env[name]);
+  return names.map(name => `${name}='${env[name]}' `).join('');
+}
+
 function text(io: IO, { signIn, key, verdicts, approvals, waiting }: DemoStore): string {
   const bold = (value: string) => io.stdout.style('bold', value);
   const lines = [
@@ -51,12 +58,9 @@ function text(io: IO, { signIn, key, verdicts, approvals, waiting }: DemoStore):
     lines.push(`  It is shown this once, and is also that of ${others}.`, '');
   }
   if (key !== null) lines.push(`  A key of the policy "default", shown this once: ${bold(key)}`, '');
-  lines.push('  Start the service with `toolgate serve` and open /dashboard.', '');
-  if (key !== null)
-    lines.push(
-      '  Details of a waiting call live in memory only, so those of this week have none. To see what approvers see:',
-      `  TOOLGATE_API_KEY=${key} toolgate check payments refund --args '{"amount": 240, "customer": "C-1042"}'`,
-      '',
-    );
+  lines.push(
+    `  Start the service on this store, and open /dashboard: ${bold(`${given(io)}toolgate serve`)}`,
+    '',
+  );
   return `${lines.join('\n')}\n`;
 }
