@@ -24,6 +24,7 @@ import { mergedFamilies } from './metrics/merge.ts';
 import { isEmbedded, openDeps, openStore } from './open-store.ts';
 import { openTelemetry } from './open-telemetry.ts';
 import { createServices, VERSION } from './services.ts';
+import type { Progress } from './store/migrate.ts';
 import { readSetting } from './store/settings.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -67,10 +68,13 @@ export async function start(
 ): Promise<Running> {
   keepMemoryOutOfDumps();
   makeDataDir(config.dataDir);
+  // On PostgreSQL a start may wait: for the server, or for another replica. SQLite is there at once.
+  if (!isEmbedded(config))
+    log.info({ database: new URL(config.databaseUrl ?? '').host }, 'connecting to PostgreSQL');
   const db = await openStore(config, onFatal, failure => tellMoving(log, failure));
   let telemetry: Telemetry | null = null;
   try {
-    const deps = await openDeps(config, db, now);
+    const deps = await openDeps(config, db, now, isEmbedded(config) ? undefined : progressIn(log));
     if (isEmbedded(config)) await takeOver(deps);
     if ((await readSetting(db, 'demo')) !== null)
       await (await import('./demo/live.ts')).holdDemoDetails(deps);
@@ -123,6 +127,13 @@ export async function start(
     await db.close();
     throw error;
   }
+}
+
+function progressIn(log: Log): Progress {
+  return {
+    waits: () => log.info('waiting for another replica that prepares the same store'),
+    applies: ({ version, name }) => log.info({ version, name }, 'preparing the store: a migration begins'),
+  };
 }
 
 function tellMoving(log: Log, failure: unknown): void {

@@ -8,7 +8,7 @@ import type { Deps } from './guard/deps.ts';
 import { claimStore, knownFingerprint, wrongMasterKey } from './guard/first-start.ts';
 import { Vault } from './guard/secrets.ts';
 import type { Db } from './store/db.ts';
-import { migrate } from './store/migrate.ts';
+import { MIGRATIONS, migrate, type Progress } from './store/migrate.ts';
 import type { ChannelKind } from './store/notifications.ts';
 import { openSqlite } from './store/sqlite.ts';
 
@@ -44,12 +44,17 @@ function openFile(path: string, onFatal: (error: Error) => void, onMoving?: (fai
 }
 
 /** Migrates the store and verifies that the master key belongs to it. A store whose key is missing is not changed. */
-export async function openDeps(config: Config, db: Db, now: () => number): Promise<Deps> {
-  const known = await knownFingerprint(db);
+export async function openDeps(
+  config: Config,
+  db: Db,
+  now: () => number,
+  progress?: Progress,
+): Promise<Deps> {
+  const known = await knownFingerprint(db, progress);
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));
   const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
   if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
-  await migrate(db, now());
+  await migrate(db, now(), MIGRATIONS, progress);
   const settings = { ...config, defaultChannels: defaultChannels(config) };
   const details = new HeldDetails({ db, vault, now }, config.detailsMemory);
   const deps: Deps = { db, vault, now, settings, details };

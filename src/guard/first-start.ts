@@ -5,7 +5,7 @@
 import type { Rule } from '../core/policy.ts';
 import type { Db, Queries, Transaction } from '../store/db.ts';
 import { findKey, revokeKey } from '../store/keys.ts';
-import { isNewStore } from '../store/migrate.ts';
+import { isNewStore, type Progress } from '../store/migrate.ts';
 import { keepSetting, readSetting, removeSetting } from '../store/settings.ts';
 import { recordChange } from './changes.ts';
 import { addPolicy } from './check/policies.ts';
@@ -33,8 +33,8 @@ const DEFAULT_RULES: Rule[] = [
 ];
 
 /** The fingerprint of the master key that a store was made with; null if it has none yet. This only reads. */
-export async function knownFingerprint(db: Db): Promise<string | null> {
-  return (await isNewStore(db)) ? null : storedFingerprint(db);
+export async function knownFingerprint(db: Db, progress?: Progress): Promise<string | null> {
+  return (await isNewStore(db, progress)) ? null : storedFingerprint(db);
 }
 
 /** The same, without a look at whether the store is new. */

@@ -2,11 +2,12 @@
 // The prefix of a token says its kind, so that no kind works in place of another. Browsers send cookies by themselves,
 // so changes with a cookie are accepted only from pages of this service.
 
-import { GuardError } from '../core/errors.ts';
+import { auditFailed, GuardError } from '../core/errors.ts';
 import { authenticate, isPersonsToken } from '../guard/credentials.ts';
 import { actingAs, signInEnded, wantSignIn } from '../guard/people/acting.ts';
 import { recognise, requireRole, type SignedIn } from '../guard/people/sign-ins.ts';
 import { hashToken, sameText, tokenKind } from '../guard/secrets.ts';
+import { StoreError } from '../store/db.ts';
 import type { Role } from '../store/operators.ts';
 import { readCookie } from './cookie.ts';
 import { carriedKey } from './key-headers.ts';
@@ -48,7 +49,11 @@ function agent(services: Services, request: Request, carried: string | null): Wh
   const known = services.principals.recall(header);
   if (known !== undefined) return { kind: 'agent', principal: known };
   const token = agentToken(services, carried ?? bearer(request));
-  return services.principals.learn(token).then(principal => ({ kind: 'agent', principal }));
+  return services.principals.learn(token).then(
+    principal => ({ kind: 'agent', principal }),
+    // A replica that has not seen the credential yet says the same as one that could not record the decision.
+    error => Promise.reject(error instanceof StoreError ? auditFailed(error) : error),
+  );
 }
 
 /** What clients get for a person, and the company's tokens, are for /mcp and /v1/check alone. */

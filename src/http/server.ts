@@ -258,7 +258,8 @@ class Desk {
     const status = STATUS[known.code];
     const facts = { requestId, method: request?.method, code: known.code, status };
     // The cause of a failed commit is logged once for its group, so that an outage does not log a stack for each check.
-    if (known.code === 'audit_failed') log.error(facts, 'failed');
+    if (known.code === 'audit_failed')
+      log.error({ ...facts, why: (known.cause as Error | undefined)?.message }, 'failed');
     else if (status === 500) log.error({ ...facts, err: known.cause ?? known }, 'failed');
     else log.debug(facts, 'refused');
     const response = own(known) ?? problem(known, requestId, this.#open ? {} : { Connection: 'close' });

@@ -68,8 +68,11 @@ export interface Lane extends Queries {
 export interface Db extends Lane {
   /** A lane with its own connection, so that work there never waits for a connection. */
   lane(): Lane;
-  /** Runs `work` without time limits, and only while no other process runs such work on the same store. */
-  exclusively<T>(work: (lane: Lane) => Promise<T>): Promise<T>;
+  /**
+   * Runs `work` without time limits, and only while no other process runs such work on the same store. `onWait` is called
+   * if there is one.
+   */
+  exclusively<T>(work: (lane: Lane) => Promise<T>, onWait?: () => void): Promise<T>;
   /** Signals every replica, including this one, that there is work. The signal may be lost. */
   wake(): void;
   onWake(listener: () => void): void;

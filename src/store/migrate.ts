@@ -56,7 +56,19 @@ const MOST_WAITING_MS = 10 * 60_000;
 const BLOCKED =
   'a long transaction, such as a dump, uses a table that has to be changed. Nothing is lost: end it, or wait, and start again.';
 
-export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Promise<number> {
+/** What a start that takes long tells about itself. */
+export interface Progress {
+  /** Another process migrates the store, or shows the first key. */
+  waits(): void;
+  applies(migration: Pick<Migration, 'version' | 'name'>): void;
+}
+
+export async function migrate(
+  db: Db,
+  now: number,
+  migrations = MIGRATIONS,
+  progress?: Progress,
+): Promise<number> {
   return db.exclusively(async lane => {
     const at = await versionFound(lane);
     const newest = migrations.at(-1)?.version ?? 0;
@@ -67,15 +79,17 @@ export async function migrate(db: Db, now: number, migrations = MIGRATIONS): Pro
       );
     }
     for (const migration of migrations) {
-      if (migration.version > at) await apply(lane, migration, now);
+      if (migration.version <= at) continue;
+      progress?.applies(migration);
+      await apply(lane, migration, now);
     }
     return newest;
-  });
+  }, progress?.waits);
 }
 
 /** Whether no migration was ever applied. */
-export function isNewStore(db: Db): Promise<boolean> {
-  return db.exclusively(async lane => (await versionFound(lane)) === 0);
+export function isNewStore(db: Db, progress?: Progress): Promise<boolean> {
+  return db.exclusively(async lane => (await versionFound(lane)) === 0, progress?.waits);
 }
 
 async function versionFound(lane: Lane): Promise<number> {

@@ -149,14 +149,15 @@ class PostgresDb implements Db {
     return connection;
   }
 
-  async exclusively<T>(work: (lane: Lane) => Promise<T>): Promise<T> {
+  async exclusively<T>(work: (lane: Lane) => Promise<T>, onWait = () => {}): Promise<T> {
     const [holder, worker] = [unlimited(this.#server), unlimited(this.#server)];
     try {
-      for (;;) {
+      for (let attempts = 0; ; attempts++) {
         const done = await holder.transaction({}, async tx => {
           return (await tookLock(tx)) ? { result: await work(worker) } : null;
         });
         if (done !== null) return done.result;
+        if (attempts === 0) onWait();
         await Bun.sleep(EXCLUSIVE_RETRY_MS);
       }
     } finally {

@@ -38,6 +38,18 @@ for (const engine of await engines()) {
       expect((await service.check(key, 's', 'ask')).body.decision).toBe('pending');
     });
 
+    test('a credential that cannot be looked up is answered as a decision that cannot be recorded', async () => {
+      const { key: fresh } = await service.newKey([{ tool: '*', action: 'allow' }]);
+      await sql(service.databaseUrl, 'ALTER TABLE keys RENAME TO keys_away');
+      const replies = [await service.check(fresh, 's', 't'), await service.check(key, 's', 't')];
+      await sql(service.databaseUrl, 'ALTER TABLE keys_away RENAME TO keys');
+      for (const reply of replies) {
+        expectProblem(reply, 500, 'audit_failed');
+        expect(reply.body.detail).toBe(replies[1]?.body.detail);
+      }
+      expect((await service.check(fresh, 's', 't')).body.decision).toBe('allow');
+    });
+
     test('an approval that cannot be written takes its audit entry with it', async () => {
       const before = (await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries;
       await sql(service.databaseUrl, 'ALTER TABLE notifications RENAME TO notifications_away');
