@@ -1,7 +1,8 @@
 # Toolgate as one program on a bare system. Build: docker build -t toolgate .
 # Run: docker run --stop-timeout 30 -p 127.0.0.1:8787:8787 -v toolgate:/data toolgate
 
-FROM node:22-bookworm-slim AS build
+# Images are pinned by digest: the tag beside it only tells people which one it is.
+FROM node:22.23.3-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund
@@ -9,7 +10,7 @@ COPY . .
 RUN npm run build -- executable
 
 # Debian rather than an image without a shell: Connected Tools over stdio are started through /bin/sh.
-FROM debian:bookworm-slim
+FROM debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
 RUN apt-get update \
  && apt-get install -y --no-install-recommends tini \
  && rm -rf /var/lib/apt/lists/*

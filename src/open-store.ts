@@ -8,7 +8,7 @@ import type { Deps } from './guard/deps.ts';
 import { claimStore, knownFingerprint, wrongMasterKey } from './guard/first-start.ts';
 import { Vault } from './guard/secrets.ts';
 import type { Db } from './store/db.ts';
-import { MIGRATIONS, migrate, type Progress } from './store/migrate.ts';
+import { migrate, type Progress } from './store/migrate.ts';
 import type { ChannelKind } from './store/notifications.ts';
 import { openSqlite } from './store/sqlite.ts';
 
@@ -54,7 +54,7 @@ export async function openDeps(
   const vault = new Vault(config.masterKey ?? masterKeyIn(config.dataDir, known === null));
   const from = config.masterKey === null ? masterKeyPath(config.dataDir) : 'TOOLGATE_MASTER_KEY';
   if (known !== null && known !== vault.fingerprint) throw wrongMasterKey(from);
-  await migrate(db, now(), MIGRATIONS, progress);
+  await migrate(db, now(), undefined, progress);
   const settings = { ...config, defaultChannels: defaultChannels(config) };
   const details = new HeldDetails({ db, vault, now }, config.detailsMemory);
   const deps: Deps = { db, vault, now, settings, details };

@@ -14,8 +14,8 @@ const NEXT = `ALTER TABLE audit_entries ADD COLUMN note text; ALTER TABLE keys A
 CREATE TABLE next_things (id text NOT NULL PRIMARY KEY, at bigint NOT NULL); CREATE INDEX next_at ON next_things (at);`;
 const NEWER: Patch = {
   file: 'src/store/migrate.ts',
-  find: 'migrations = MIGRATIONS)',
-  replace: `migrations = [...MIGRATIONS, { version: 999, name: 'next', sql: \`${NEXT}\` }])`,
+  find: 'migrations = MIGRATIONS,',
+  replace: `migrations = [...MIGRATIONS, { version: 999, name: 'next', sql: \`${NEXT}\` }],`,
 };
 /** Checks that pass while the newer program tries and tries again. */
 const ANSWERED_MEANWHILE = 20;
