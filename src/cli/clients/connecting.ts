@@ -3,17 +3,22 @@
 import { join } from 'node:path';
 import type { Client } from '../../core/clients/client.ts';
 import { hookCommand } from '../../core/clients/command.ts';
+import { parsePolicy } from '../../core/policy-file.ts';
+import type { Key, KeyWithSecret, WholePolicy } from '../../core/resources.ts';
+import { allOf } from '../admin.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { type IO, say } from '../io.ts';
-import { baseUrl } from '../service-options.ts';
+import { asAdmin, baseUrl } from '../service-options.ts';
 import { isUndoable } from './edit.ts';
 import { writeConfig } from './files.ts';
-import { keyNameOf, knownKey, NEW_KEY, newKey, policyNameOf } from './key.ts';
+import { keyNameOf, knownKey, NEW_KEY, newKey } from './key.ts';
+import { guardedFiles, wantSafePlace } from './location.ts';
 import { managedCommand } from './managing.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import { type Options, partsOf, scopeOf } from './options.ts';
 import { ourProgram, ownFolder, shellOf } from './places.ts';
 import { type Change, connectPlan, targetsOf } from './plan.ts';
+import { type Choice, choicePolicy, codingText, policyOf, projectAt } from './policy.ts';
 import { mayProjectDecide, type TurnedOff, turnedOff } from './switches.ts';
 import { confirmed, report, show } from './told.ts';
 
@@ -23,40 +28,36 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   const address = baseUrl(io, options);
   const key = knownKey(io, options, client, memory, address);
   const command = hookCommand(ourProgram(), client.id, shellOf(client), options.pending);
-  const planWith = (secret: string) => {
-    const setup = { baseUrl: address, key: secret, command };
-    return connectPlan(targetsOf(io, client, scopeOf(options), partsOf(options), setup), memory);
-  };
+  const targetsWith = (secret: string) =>
+    targetsOf(io, client, scopeOf(options), partsOf(options), { baseUrl: address, key: secret, command });
 
   const off = options.mcpOnly ? [] : turnedOff(io, client);
   wantOn(client, options, off);
-  const plan = planWith(key ?? NEW_KEY);
+  const targets = targetsWith(key ?? NEW_KEY);
+  const plan = connectPlan(targets, memory);
   const stored = memory.clients[client.id];
   const isStored = stored !== undefined && stored.key === key && stored.baseUrl === address;
   const advice = options.mcpOnly || !mayProjectDecide(io, client) ? {} : adviceFor(client, options);
   const told = { client, options, plan, off, ...advice };
   if (plan.length === 0 && (isStored || !needsKey(options)))
     return report(io, { ...told, outcome: 'unchanged' });
+  const choice = key === null && needsKey(options) ? await choicePolicy(io, client, options) : null;
+  const wanted = { client, options, choice, key, paths: targets.map(({ path }) => path) };
+  if (!options.dryRun) await wantGuarded(io, wanted);
   show(io, told);
-  const isNew = key === null && needsKey(options);
-  if (isNew) {
-    const [name, policy] = [keyNameOf(client), policyNameOf(options)];
-    say(io, `The change includes a new key "${name}" with the policy "${policy}".`);
-    if (policy === 'default' && client.hooks !== null && !options.mcpOnly) say(io, CODING);
-  } else if (needsKey(options) && !options.key && key === io.env['TOOLGATE_API_KEY'])
-    say(io, 'Its key is the one in TOOLGATE_API_KEY.');
+  sayKey(io, wanted);
   if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
 
   // A key that could not be kept would be lost, and stay valid.
-  if (isNew) updateMemory(folder, () => {});
-  const made = isNew ? await newKey(io, options, client) : null;
+  if (choice !== null) updateMemory(folder, () => {});
+  const made = choice === null ? null : await keyFor(io, client, options, choice);
   const secret = made?.key ?? key ?? '';
   const former = memory.keys[client.id];
   updateMemory(folder, ({ clients, keys }) => {
     if (needsKey(options)) clients[client.id] = { baseUrl: address, key: secret };
     if (made !== null) keys[client.id] = { id: made.id, name: made.name };
   });
-  const changes = isNew ? planWith(secret) : plan;
+  const changes = made === null ? plan : connectPlan(targetsWith(secret), memory);
   for (const change of changes) write(folder, client, options, change, isNarrowed(change, secret));
   report(io, { ...told, outcome: 'done' });
   for (const { path, read } of changes.filter(change => isNarrowed(change, secret)))
@@ -69,6 +70,70 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     say(io, `The key is in ${join(folder, 'clients.json')}, which only you can read${also}.`);
   if (made !== null && former !== undefined)
     say(io, `Its former key was not revoked. To revoke it: toolgate keys revoke ${former.id}`);
+}
+
+interface Wanted {
+  client: Client;
+  options: Options;
+  /** Null if there is a key already, or none is needed. */
+  choice: Choice | null;
+  key: string | null;
+  /** The files that are written. */
+  paths: readonly string[];
+}
+
+function sayKey(io: IO, { client, options, choice, key }: Wanted): void {
+  if (choice === null) {
+    if (needsKey(options) && !options.key && key === io.env['TOOLGATE_API_KEY'])
+      say(io, 'Its key is the one in TOOLGATE_API_KEY.');
+    return;
+  }
+  const policy =
+    'name' in choice ? `the policy "${choice.name}"` : `a policy from the pack "coding" for ${choice.folder}`;
+  say(io, `The change includes a new key "${keyNameOf(client)}" with ${policy}.`);
+  const isAgent = client.hooks !== null && !options.mcpOnly;
+  if ('name' in choice && choice.name === 'default' && isAgent) say(io, CODING);
+}
+
+async function keyFor(io: IO, client: Client, options: Options, choice: Choice): Promise<KeyWithSecret> {
+  const http = asAdmin(io, options);
+  return newKey(http, client, (await policyOf(http, choice)).id);
+}
+
+/** Refuses if the agent could replace its guard. Without a hook there is none to replace. */
+async function wantGuarded(io: IO, { client, options, choice, key, paths }: Wanted): Promise<void> {
+  if (client.hooks === null || options.mcpOnly || options.unsafeLocation) return;
+  const guarded = guardedFiles(io, paths);
+  if (choice !== null && 'folder' in choice) {
+    const { policy } = parsePolicy(codingText(choice.folder, 'coding'));
+    if (policy !== null) wantSafePlace(io, client, { ...policy, name: 'coding' }, guarded);
+    return;
+  }
+  const rules = await rulesOf(io, options, choice?.name ?? null, key);
+  if (rules !== null) wantSafePlace(io, client, rules, guarded);
+  else if (guarded.some(({ path }) => path.startsWith(`${projectAt(io.cwd) ?? io.cwd}/`))) say(io, UNKNOWN);
+}
+
+const UNKNOWN =
+  'Toolgate or its data is in the folder at hand. Whether the policy of the key lets the agent change it was not looked at, because there is no admin token, or no answer: move it elsewhere, or give --admin-token.';
+
+/** What the policy of the key says; null if nobody can be asked. A new key needs an answer anyway. */
+async function rulesOf(
+  io: IO,
+  options: Options,
+  name: string | null,
+  key: string | null,
+): Promise<WholePolicy | null> {
+  if (name !== null) return policyOf(asAdmin(io, options), { name });
+  try {
+    const http = asAdmin(io, options);
+    const keys = await allOf<Key>(http, 'keys');
+    const found = keys.find(each => key?.startsWith(each.prefix) && each.revokedAt === null);
+    return found === undefined ? null : await http.get<WholePolicy>(`/policies/${found.policyId}`);
+  } catch (error) {
+    if (error instanceof CliError) return null;
+    throw error;
+  }
 }
 
 /** Where nothing would ever be judged, nothing is written. A project's own files may do it in that project only. */
@@ -87,7 +152,7 @@ function adviceFor(client: Client, options: Options): { advice?: string } {
 }
 
 const CODING =
-  'That policy asks a person about nearly every call of a coding agent. packs/coding.yaml is made for them: apply it, and give --policy coding.';
+  'With that policy nearly every call of a coding agent waits for a person, each file that it reads too. Give --folder in place of --policy: then it gets the policy of the pack "coding", for that folder.';
 
 /** Whether others could use a file that holds the key from now on. Its mode is narrowed, until the key is taken out. */
 function isNarrowed({ read, text }: Change, secret: string): boolean {

@@ -4,20 +4,23 @@
 import { hostname } from 'node:os';
 import type { Client } from '../../core/clients/client.ts';
 import type { KeyWithSecret } from '../../core/resources.ts';
-import { keyId, policyId } from '../admin.ts';
+import { keyId } from '../admin.ts';
 import { usageError } from '../exit.ts';
+import type { Http } from '../http.ts';
 import type { IO } from '../io.ts';
 import { type AdminOptions, asAdmin, type KeyOptions } from '../service-options.ts';
 import type { Memory } from './memory.ts';
 
 export interface KeyChoice extends KeyOptions, AdminOptions {
   policy?: string;
+  /** A new policy for this folder. */
+  folder?: string;
 }
 
 /** What stands for a key that is not made yet. */
 export const NEW_KEY = 'tg_key_…';
 
-/** The key to use, or null if a new one has to be made: --policy always makes one. */
+/** The key to use, or null if a new one has to be made: --policy and --folder always make one. */
 export function knownKey(
   io: IO,
   options: KeyChoice,
@@ -25,10 +28,11 @@ export function knownKey(
   memory: Memory,
   baseUrl: string,
 ): string | null {
-  const given = options.key || (options.policy === undefined ? io.env['TOOLGATE_API_KEY'] : undefined);
+  const isNew = options.policy !== undefined || options.folder !== undefined;
+  const given = options.key || (isNew ? undefined : io.env['TOOLGATE_API_KEY']);
   if (given?.startsWith('tg_adm_')) throw usageError('The key that is given is an admin token.');
   if (given) return given;
-  if (options.policy !== undefined) return null;
+  if (isNew) return null;
   const stored = memory.clients[client.id];
   return stored !== undefined && stored.baseUrl === baseUrl ? stored.key : null;
 }
@@ -37,13 +41,7 @@ export function keyNameOf(client: Client): string {
   return `${client.name} on ${hostname()}`;
 }
 
-export function policyNameOf({ policy }: KeyChoice): string {
-  return policy ?? 'default';
-}
-
-export async function newKey(io: IO, options: KeyChoice, client: Client): Promise<KeyWithSecret> {
-  const http = asAdmin(io, options);
-  const policy = await policyId(http, policyNameOf(options));
+export async function newKey(http: Http, client: Client, policy: string): Promise<KeyWithSecret> {
   return http.post<KeyWithSecret>('/keys', { name: keyNameOf(client), policyId: policy });
 }
 

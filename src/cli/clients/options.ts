@@ -12,6 +12,7 @@ export interface Options extends KeyChoice {
   hooksOnly?: boolean;
   mcpOnly?: boolean;
   pending?: Pending;
+  unsafeLocation?: boolean;
   remove?: boolean;
   revoke?: boolean;
   dryRun?: boolean;

@@ -17,7 +17,7 @@ import { GROUP, withAdmin } from '../service-options.ts';
 export function build(io: IO): Command {
   const examples = [
     'toolgate connect --list',
-    'toolgate connect claude-code --policy coding',
+    'toolgate connect claude-code --folder ~/projects',
     'toolgate connect cursor --project --dry-run',
     'toolgate connect codex --remove --revoke',
   ];
@@ -38,6 +38,11 @@ export function build(io: IO): Command {
       ).choices(PENDING),
     )
     .option('--policy <policy>', 'make a new key with this policy, by name or id')
+    .option('--folder <folder>', 'make a new key with the policy of the pack coding, for this folder')
+    .option(
+      '--unsafe-location',
+      'connect also where the policy lets the agent change this program or its data',
+    )
     .option('--dry-run', 'show the change and make none')
     .option('--remove', 'take it back; what else is in the files stays')
     .option('--revoke', 'with --remove: also revoke the key, if it was made here')
@@ -66,14 +71,19 @@ function wantManaged({ name, managed }: Client): ManagedFile {
 function wantOptions(options: Options, client: Client): void {
   const { user, project, hooksOnly, mcpOnly, pending, remove: isRemoval, revoke } = options;
   if (user && project) throw usageError('Give --user or --project, not both.');
-  if (options.managed && (user || project || mcpOnly || options.key || options.policy || revoke))
+  if (
+    options.managed &&
+    (user || project || mcpOnly || options.key || options.policy || options.folder || revoke)
+  )
     throw usageError(
       '--managed writes one file of the machine, without a key: give no other scope, and no key.',
     );
   if (hooksOnly && mcpOnly) throw usageError('Give --hooks-only or --mcp-only, not both.');
   if (pending && mcpOnly) throw usageError('--pending is for the hook, which --mcp-only leaves out.');
-  if (options.key && options.policy)
-    throw usageError('--policy is for a new key, so --key does not go with it.');
+  if (options.key && (options.policy || options.folder))
+    throw usageError('--policy and --folder are for a new key, so --key does not go with them.');
+  if (options.policy && options.folder)
+    throw usageError('--folder makes a policy of its own: give it or --policy, not both.');
   if (isRemoval && (hooksOnly || mcpOnly)) throw usageError('--remove takes back everything.');
   if (revoke && !isRemoval) throw usageError('--revoke needs --remove.');
   if ((hooksOnly || pending) && client.hooks === null)

@@ -216,10 +216,10 @@ describe('nothing is changed', () => {
       ['cursor --hooks-only --mcp-only', 'not both'],
       ['goose --pending ask', 'Goose is connected by MCP only.'],
       ['cursor --pending ask --mcp-only', '--pending is for the hook'],
-      ['cursor --key tg_key_x --policy p', '--policy is for a new key'],
+      ['cursor --key tg_key_x --policy p', '--policy and --folder are for a new key'],
       ['cursor --revoke', '--revoke needs --remove.'],
       ['cursor --remove --mcp-only', '--remove takes back everything.'],
-      ['cursor --yes', 'No admin token'],
+      ['cursor --yes --policy x', 'No admin token'],
       ['cursor --yes --key tg_adm_0123456789', 'The key that is given is an admin token.'],
     ];
     const before = home.all();
@@ -384,11 +384,13 @@ describe('the key', () => {
   test('is made by the service, once, and revoked if that is asked for', async () => {
     const home = new Home();
     const before = home.all();
-    const dry = await home.connect('codex --dry-run', null, asAdmin());
-    expect(dry.err).toMatch(/The change includes a new key "Codex on .+" with the policy "default"\.\n/);
+    const dry = await home.connect('codex --dry-run --policy default', null, asAdmin());
+    expect(dry.err).toMatch(
+      /The change includes a new key "Codex on .+" with the policy "default"\.\nWith that policy nearly every call/,
+    );
     expect(await keysOf(/^Codex on /)).toEqual([]);
 
-    await home.connect('codex --yes', null, asAdmin());
+    await home.connect('codex --yes --policy default', null, asAdmin());
     expect((await home.connect('codex --yes', null, asAdmin())).err).toContain('already');
     const [key, ...others] = await keysOf(/^Codex on /);
     expect([others, key?.revokedAt]).toEqual([[], null]);
@@ -404,7 +406,7 @@ describe('the key', () => {
 
     // A key of another service is of no use.
     await home.connect('codex --yes', null, withKey);
-    await home.connect('codex --yes', null, asAdmin());
+    await home.connect('codex --yes --policy default', null, asAdmin());
     const { TOOLGATE_ADMIN_TOKEN } = asAdmin();
     expect((await home.connect('codex --remove --revoke --yes', null, { TOOLGATE_ADMIN_TOKEN })).err).toMatch(
       /The key "Codex on .+" is revoked\./,
@@ -432,6 +434,110 @@ describe('the key', () => {
     const named = await home.connect('windsurf --dry-run --policy default', null, there);
     expect(named.err).toContain('The change includes a new key');
     expect((await home.connect('windsurf --dry-run', null, there)).err).toContain('in TOOLGATE_API_KEY.');
+  });
+});
+
+describe('the policy of a coding agent', () => {
+  async function policies(): Promise<Record<string, { id: string; text: string }>> {
+    const { body } = await service.admin('GET', '/policies?limit=100');
+    const { policies: all } = body as { policies: { id: string; name: string }[] };
+    const whole = await Promise.all(
+      all.map(async each => (await service.admin('GET', `/policies/${each.id}`)).body),
+    );
+    return Object.fromEntries(whole.map(each => [(each as { name: string }).name, each])) as never;
+  }
+
+  test('is made for a folder, which has to be named where nobody can be asked', async () => {
+    const home = new Home({ 'project/.git/HEAD': '', 'other/x': '', "it's/x": '' });
+    for (const words of ['codex --yes', 'codex', 'codex --json --yes']) {
+      const { err } = await home.connect(words, 64, asAdmin());
+      expect(err).toContain('Give --folder, with the folder that the agent may work in');
+    }
+    for (const folder of ['/', 'nowhere', "../it's", ''])
+      await home.connect(`gemini-cli --yes --folder ${folder}`, 64, asAdmin());
+    await home.connect('codex --yes --folder . --policy default', 64, asAdmin());
+    expect(Object.keys(await policies())).toEqual(['default']);
+
+    const { err } = await home.connect('codex --yes --folder .', null, asAdmin());
+    expect(err).toContain(`a policy from the pack "coding" for ${home.project}.`);
+    const { coding } = await policies();
+    expect(coding?.text).toContain(`"${home.project}"`);
+    expect(coding?.text).not.toContain('/srv/project');
+    // The same folder for another client is the same policy; another folder is another one.
+    await home.connect('claude-code --yes --folder .', null, asAdmin());
+    await home.connect('cursor --yes --folder ../other', null, asAdmin());
+    expect(Object.keys(await policies()).sort()).toEqual(['coding', 'coding-other', 'default']);
+    for (const client of ['codex', 'claude-code', 'cursor'])
+      await home.connect(`${client} --remove --revoke --yes`, null, asAdmin());
+  });
+
+  test('is asked for: the project at hand is the default', async () => {
+    const home = new Home({ 'project/.git/HEAD': '', 'project/src/x': '' });
+    const io = captured(join(home.project, 'src'), { HOME: home.folder, PATH: '', ...asAdmin() });
+    const answers = ['', 'y'];
+    Object.assign(io.stdin, { isTTY: true, line: async () => answers.shift() ?? '' });
+    Object.assign(io.stderr, { isTTY: true });
+    await run(['connect', 'vscode'], io);
+    expect(io.err).toContain(`Which folder? [${home.project}] `);
+    expect(io.err).toContain('VS Code is connected.');
+    expect((await policies())['coding-project']?.text).toContain(`"${home.project}"`);
+  });
+});
+
+describe('where the policy lets the agent change its guard', () => {
+  const broad = (folder: string) =>
+    `name: broad\nrules:\n  - { tool: "*", action: allow, when: 'size(agent.writes) > 0 && agent.writes.all(p, path.within(p, "${folder}"))' }\n`;
+
+  test.each([
+    [
+      'its program',
+      (_: Home) => join(import.meta.dir, '../../..'),
+      /bin\/toolgate, the program that judges its calls/,
+    ],
+    ['its key', (home: Home) => join(home.folder, '.config'), /clients\.json, the file with its key/],
+    [
+      'its settings',
+      (home: Home) => join(home.folder, '.claude'),
+      /settings\.json, its settings, which start the hook/,
+    ],
+    ['the data', (home: Home) => join(home.project, 'data'), /admin\.token, the admin token of the service/],
+  ])('%s: nothing is written, unless it is said explicitly', async (_, folder, why) => {
+    const home = new Home({ 'project/data/admin.token': 'x' });
+    const before = home.all();
+    const name = `broad-${crypto.randomUUID()}`;
+    const text = broad(folder(home)).replace('broad', name);
+    await service.admin('POST', '/policies', { text });
+    const { err } = await home.connect(`claude-code --yes --policy ${name}`, 1, asAdmin());
+    expect(err).toMatch(why);
+    expect(err).toContain('Nothing was changed. Move Toolgate and its data folder out of the folders');
+    expect(home.all()).toEqual(before);
+    await home.connect(`claude-code --yes --policy ${name} --unsafe-location`, null, asAdmin());
+    // The key that is known now has the same policy.
+    const again = await home.connect('claude-code --yes --pending ask', 1, asAdmin());
+    expect(again.err).toMatch(why);
+    await home.connect('claude-code --remove --revoke --yes', null, asAdmin());
+  });
+
+  test('the pack for a folder that this program is in', async () => {
+    const home = new Home();
+    const clone = join(import.meta.dir, '../../..');
+    const { err } = await home.connect(`claude-code --yes --folder ${clone}`, 1, asAdmin());
+    expect(err).toMatch(/lets Claude Code write .*, the program that judges its calls/);
+    expect(home.all()).toEqual(new Home().all());
+  });
+
+  test('a narrow policy connects; without an admin token it is said that nothing was looked at', async () => {
+    const home = new Home({ 'project/data/admin.token': 'x' });
+    const name = `narrow-${crypto.randomUUID()}`;
+    await service.admin('POST', '/policies', {
+      text: broad(join(home.project, 'src')).replace('broad', name),
+    });
+    await home.connect(`claude-code --yes --policy ${name}`, null, asAdmin());
+    const { err } = await home.connect('cursor --yes', null, {
+      ...withKey,
+      TOOLGATE_BASE_URL: 'http://127.0.0.1:9',
+    });
+    expect(err).toContain('was not looked at, because there is no admin token');
   });
 });
 

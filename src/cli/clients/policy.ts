@@ -1,0 +1,82 @@
+// The policy of a new key: the one that is named, or for a coding agent the pack `coding` with the folder that it may work
+// in. Without one of the two a coding agent would wait at every file that it reads.
+
+import { existsSync, statSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Client } from '../../core/clients/client.ts';
+import { PACKS, withName } from '../../core/packs.ts';
+import type { Policy, WholePolicy } from '../../core/resources.ts';
+import { allOf, policyId } from '../admin.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import type { Http } from '../http.ts';
+import { type IO, say } from '../io.ts';
+import type { Options } from './options.ts';
+
+/** One that is there, by its name, or one to be made for a folder. */
+export type Choice = { name: string } | { folder: string };
+
+export async function choicePolicy(io: IO, client: Client, options: Options): Promise<Choice> {
+  if (options.policy !== undefined) return { name: options.policy };
+  if (options.folder !== undefined) return { folder: checked(io, options.folder) };
+  if (client.hooks === null || options.mcpOnly) return { name: 'default' };
+  const here = projectAt(io.cwd);
+  if (options.dryRun && here !== null) return { folder: here };
+  if (options.json || options.yes || !io.stdin.isTTY || !io.stderr.isTTY) throw usageError(WHICH);
+  say(
+    io,
+    'The agent gets the policy of the pack "coding": it may read and write one folder, and you are asked about the rest.',
+  );
+  io.stderr.write(`Which folder?${here === null ? '' : ` [${here}]`} `);
+  const answer = (await io.stdin.line()).trim();
+  return { folder: checked(io, answer === '' && here !== null ? here : answer) };
+}
+
+const WHICH =
+  'Give --folder, with the folder that the agent may work in: it gets a policy from the pack "coding". Or give --policy.';
+
+/** The root of the repository that a folder is in. */
+export function projectAt(folder: string): string | null {
+  for (let each = folder; ; each = dirname(each)) {
+    if (existsSync(join(each, '.git'))) return each;
+    if (each === dirname(each)) return null;
+  }
+}
+
+/** The folder, absolute. Quotes and line ends would end the text that it is written into. */
+function checked(io: IO, given: string): string {
+  const home = io.env['HOME'];
+  const path = given.startsWith('~/') && home ? join(home, given.slice(2)) : given;
+  const folder = resolve(io.cwd, path);
+  const isFolder = path !== '' && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!isFolder) throw usageError(`${JSON.stringify(given)} is not a folder.`);
+  if (!isAbsolute(folder) || folder === dirname(folder))
+    throw usageError('The whole disk is no folder to work in.');
+  if (/["'\\\p{Cc}]/u.test(folder))
+    throw usageError('The name of the folder has a quote or a backslash in it.');
+  return folder;
+}
+
+export function codingText(folder: string, name: string): string {
+  const pack = PACKS.find(each => each.name === 'coding');
+  return withName(pack?.text ?? '', name).replaceAll('/srv/project', folder);
+}
+
+/** The policy itself; one that is not made yet has no id. */
+export async function policyOf(http: Http, choice: Choice): Promise<WholePolicy> {
+  const id = 'name' in choice ? await policyId(http, choice.name) : (await madeFor(http, choice.folder)).id;
+  return http.get<WholePolicy>(`/policies/${id}`);
+}
+
+/** The policy for a folder: one that says the same already, or a new one. */
+async function madeFor(http: Http, folder: string): Promise<Pick<WholePolicy, 'id'>> {
+  const policies = await allOf<Policy>(http, 'policies');
+  const short = basename(folder).replaceAll(/[^\w.-]+/g, '-');
+  for (const name of ['coding', `coding-${short}`]) {
+    const text = codingText(folder, name);
+    const there = policies.find(policy => policy.name === name);
+    if (there === undefined) return http.post<WholePolicy>('/policies', { text });
+    if ((await http.get<WholePolicy>(`/policies/${there.id}`)).text === text) return there;
+  }
+  const taken = `There are policies "coding" and "coding-${short}" already, which say something else.`;
+  throw new CliError(EXIT.failed, `${taken} Give --policy with the one to use.`);
+}
