@@ -143,6 +143,14 @@ console.log(
   `${survived} of ${tried.length} changes survived (${((100 * survived) / tried.length).toFixed(1)} %); ${same.length} more make no difference.`,
 );
 if (values.only === undefined) {
-  writeFileSync(PAGE, page(tried, same, { seed: values.seed, commit: commit(), machine: machine() }));
+  writeFileSync(
+    PAGE,
+    page(tried, same, {
+      seed: values.seed,
+      commit: commit(),
+      date: new Date().toISOString().slice(0, 10),
+      machine: machine(),
+    }),
+  );
   console.log('docs/mutants.md is written.');
 }

@@ -17,13 +17,15 @@ export interface Same {
 export interface Conditions {
   seed: string;
   commit: string;
+  /** Such as 2026-11-16. */
+  date: string;
   machine: string;
 }
 
 export function page(
   tried: readonly Tried[],
   same: readonly Same[],
-  { seed, commit, machine }: Conditions,
+  { seed, commit, date, machine }: Conditions,
 ): string {
   const folders = [...new Set(tried.map(({ change }) => folderOf(change)))].sort();
   const survivors = tried.filter(each => each.foundBy === null);
@@ -33,7 +35,7 @@ export function page(
 turned round, a branch always or never taken, a statement left out, a comparison in an SQL statement reversed. For each,
 the tests that know its file best are run, and one of them should fail (\`scripts/mutants/tests.ts\`). This page is what it wrote.
 
-Seed ${seed}, commit ${commit}, ${machine}.
+${date}, seed ${seed}, commit ${commit}, ${machine}.
 
 | Folder | Changes | Survived | Share |
 |---|--:|--:|--:|
