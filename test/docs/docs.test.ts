@@ -137,7 +137,7 @@ test('what is not run says why', () => {
   expect(EXAMPLES.length).toBeGreaterThan(5);
   const reasons = PAGES.flatMap(path => parsePage(read(path)).notRun.map(why => `${path}: ${why}`));
   for (const reason of reasons) expect(reason.length).toBeGreaterThan(20);
-  expect(reasons.length).toBeLessThan(42);
+  expect(reasons.length).toBeLessThan(44);
 });
 
 test('the list of pages has them all', () => {
