@@ -516,6 +516,26 @@ export interface Answers {
           at: string;
         }[];
       };
+      details?: {
+        question: string | null;
+        folder?: string;
+        fields: {
+          path: string;
+          value: string;
+          characters?: number | null;
+        }[];
+        omitted?: number;
+        omittedCharacters?: number;
+        complete: boolean;
+        digest: string;
+      };
+      detailsInserted?: {
+        from: number;
+        to: number;
+      }[];
+      detailsGone?: boolean;
+      detailsHidden?: boolean;
+      detailsElsewhere?: boolean;
     }[];
     nextCursor: string | null;
   };
@@ -584,6 +604,25 @@ export interface Answers {
         at: string;
       }[];
     };
+    details?: {
+      question: string | null;
+      folder?: string;
+      fields: {
+        path: string;
+        value: string;
+        characters?: number | null;
+      }[];
+      omitted?: number;
+      omittedCharacters?: number;
+      complete: boolean;
+      digest: string;
+    };
+    detailsInserted?: {
+      from: number;
+      to: number;
+    }[];
+    detailsGone?: boolean;
+    detailsHidden?: boolean;
     lacking?: {
       group: string;
       needed: number;
@@ -634,20 +673,6 @@ export interface Answers {
         at: string;
       } | null;
     } | null;
-    details?: {
-      question: string | null;
-      fields: {
-        path: string;
-        value: string;
-      }[];
-      omitted?: number;
-    };
-    detailsInserted?: {
-      from: number;
-      to: number;
-    }[];
-    detailsGone?: boolean;
-    detailsHidden?: boolean;
   };
   'POST /admin/v1/approvals/{referenceId}/resolve': {
     referenceId: string;

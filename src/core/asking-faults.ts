@@ -2,9 +2,9 @@
 // it waits, and who is told. Nothing is known of their types yet. Whether a channel exists, the guard checks.
 
 import { parseGrantDuration } from './approval.ts';
+import { MAX_PATH, parsePath, parseQuestion } from './argument-path.ts';
 import { isChannelName } from './channel.ts';
 import { suggestion } from './condition/condition.ts';
-import { MAX_PATH, parsePath, parseQuestion } from './details.ts';
 import { textFault } from './name.ts';
 import { ASKING_FIELDS, type Rule } from './policy.ts';
 

@@ -1,8 +1,8 @@
 // The values of a call that a grant can be bound to: those at the first paths of its arguments, broad before deep, each
 // as a text that equals another's exactly if the values are equal. The work is bounded whatever the arguments are.
 
+import type { Path } from './argument-path.ts';
 import { canonicalJson } from './canonical.ts';
-import type { Path } from './details.ts';
 import { ExactNumber } from './exact-number.ts';
 import { isObject, type Json } from './json.ts';
 

@@ -1,27 +1,41 @@
 // What an approver sees of a held call: the values that `show` selects from its arguments, and the question of `ask` with
-// values in it. Details live in memory only, so nothing here may reach a log or an error. They are bounded whatever the
-// arguments are; the strict parser (json-parser.ts) has bounded the depth already. Whoever shows them makes invisible
-// characters visible.
+// values in it. Details live in memory only, so nothing here may reach a log or an error. Values are whole, up to a bound
+// for all of them together; details-room.ts leaves out what has no room, also where only their beginning is given.
+// Whoever shows them makes invisible characters visible.
 
+import {
+  lengthOf,
+  MAX_PATH,
+  type Path,
+  parseQuestion,
+  pathText,
+  readPath,
+  valueAt,
+} from './argument-path.ts';
+import {
+  BEGINNING,
+  cutText,
+  type Details,
+  type Field,
+  keptLength,
+  WHOLE,
+  withinRoom,
+} from './details-room.ts';
 import { ExactNumber } from './exact-number.ts';
 import { isObject, type Json } from './json.ts';
 import type { Rule } from './policy.ts';
 
-export interface Details {
-  question: string | null;
-  /** Which parts of the question are values of the call, in UTF-16 units and in order. It is absent if none is. */
-  inserted?: readonly { from: number; to: number }[];
-  fields: readonly { path: string; value: string }[];
-  /** How many fields were left out, because there was no room for them. */
-  omitted?: number;
-}
+export type { Details } from './details-room.ts';
 
 /** What is said where the details of a call are gone. */
 export const DETAILS_GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
 
 /** The question in parts: what the rule says, and what was given by the call. */
-export function questionParts({ question, inserted = [] }: Details): { text: string; given: boolean }[] {
+export function questionParts({
+  question,
+  inserted = [],
+}: Pick<Details, 'question' | 'inserted'>): { text: string; given: boolean }[] {
   const parts: { text: string; given: boolean }[] = [];
   const text = question ?? '';
   let end = 0;
@@ -32,117 +46,168 @@ export function questionParts({ question, inserted = [] }: Details): { text: str
   return [...parts, { text: text.slice(end), given: false }].filter(part => part.text !== '');
 }
 
-/** The fields that a grant can be bound to: the call has a value there, and the path was not cut. */
+/** The fields that a grant can be bound to: the call has a value there, and the path is one that can be written. */
 export function bindable(fields: Details['fields']): Details['fields'] {
-  return fields.filter(({ path, value }) => value !== NOT_GIVEN && !path.endsWith(CUT));
+  return fields.filter(({ path, value }) => value !== NOT_GIVEN && lengthOf(path) <= MAX_PATH);
 }
 
-/** The names and indexes that lead to a value in the arguments. */
-export type Path = readonly (string | number)[];
-
-/** In characters (code points). What is longer is cut. */
-const MAX_VALUE = 500;
-export const MAX_PATH = 500;
+/** In characters. A value that is longer is cut in the question, and is a field besides. */
+const MAX_ASKED = 500;
 const MAX_QUESTION = 1000;
-/** In bytes of UTF-8: the question, the paths and the values together. */
-const MAX_DETAILS = 8192;
 const NOT_GIVEN = '(not given)';
 
-/** What a rule shows of a call with these arguments; null if it has neither `show` nor `ask`. */
-export function detailsOf({ show, ask }: Rule, args: Json | undefined): Details | null {
+/**
+ * What a rule shows of a call with these arguments; null if it has neither `show` nor `ask`. Values that the question could
+ * not hold come first. Of all arguments, those at the top come before those within others: otherwise, whoever chooses
+ * the order of the arguments chooses what is left out.
+ */
+export function detailsOf(
+  { show, ask }: Rule,
+  args: Json | undefined,
+  folder: string | null = null,
+): Details | null {
   if (show === undefined && ask === undefined) return null;
-  const asked = ask === undefined ? { question: null } : questionOf(ask, args);
-  const fields: { path: string; value: string }[] = [];
-  let room = MAX_DETAILS - bytesOf(asked.question ?? '');
-  let omitted = 0;
-  const add = (path: Path, value: Json | undefined): void => {
-    // Once there is no room, the rest is only counted.
-    const field = omitted > 0 ? null : { path: pathText(path), value: valueText(value) };
-    if (field !== null) room -= bytesOf(field.path) + bytesOf(field.value);
-    if (field === null || room < 0) omitted++;
-    else fields.push(field);
-  };
-  if (show === 'all') eachLeaf(args ?? {}, [], add);
-  else for (const path of (show ?? []).map(readPath)) add(path, valueAt(args, path));
-  return omitted === 0 ? { ...asked, fields } : { ...asked, fields, omitted };
+  const { cut, ...asked } = ask === undefined ? { question: null, cut: [] } : questionOf(ask, args);
+  const collected = new Collected();
+  for (const path of cut) collected.add(path, valueAt(args, path));
+  if (show === 'all') eachLeaf(args ?? {}, collected);
+  else for (const path of (show ?? []).map(readPath)) collected.add(path, valueAt(args, path));
+  return withinRoom(
+    { ...asked, ...(folder !== null && { folder }), ...collected.found(), complete: true },
+    WHOLE,
+  );
 }
 
-/** Calls `add` for every value that has no parts, in the order of the arguments. The empty arguments have none. */
-function eachLeaf(value: Json, path: (string | number)[], add: (path: Path, value: Json) => void): void {
-  const steps = isObject(value) ? Object.keys(value) : Array.isArray(value) ? value.keys() : [];
-  let empty = true;
-  for (const step of steps) {
-    empty = false;
-    path.push(step);
-    eachLeaf((value as Record<string | number, Json>)[step] as Json, path, add);
-    path.pop();
+/** What lists and messages give: the beginning of long values, and of many. */
+export function beginningOf(details: Details): Details {
+  return withinRoom(details, BEGINNING);
+}
+
+/** The fields so far. Each path is one field. Once there are more than can be held, they are cut short or only counted. */
+class Collected {
+  readonly #fields: Field[] = [];
+  readonly #paths = new Set<string>();
+  #units = 0;
+  #omitted = 0;
+  #characters = 0;
+
+  get isFull(): boolean {
+    return this.#units > 2 * WHOLE.all;
   }
-  if (empty && path.length > 0) add(path, value);
+
+  count(value: Json | undefined): void {
+    this.#omitted++;
+    this.#characters += typeof value === 'string' ? value.length : 1;
+  }
+
+  add(at: Path, value: Json | undefined): void {
+    if (this.isFull) {
+      this.count(value);
+      return;
+    }
+    const path = pathText(at, WHOLE.all).toWellFormed();
+    if (this.#paths.has(path)) return;
+    this.#paths.add(path);
+    const most = this.#units > WHOLE.all ? BEGINNING.value : WHOLE.all;
+    const field = { path, ...valueText(value, most) };
+    this.#units += path.length + field.value.length;
+    if (field.characters !== undefined) this.#characters += Math.max(1, (field.characters ?? 0) - most);
+    this.#fields.push(field);
+  }
+
+  found(): Pick<Details, 'fields' | 'omitted' | 'omittedCharacters'> {
+    return {
+      fields: this.#fields,
+      ...(this.#omitted > 0 && { omitted: this.#omitted }),
+      ...(this.#characters > 0 && { omittedCharacters: this.#characters }),
+    };
+  }
 }
 
-function questionOf(ask: string, args: Json | undefined): Pick<Details, 'question' | 'inserted'> {
+/** Adds every value that has no parts: level by level, and in the order of the arguments. */
+function eachLeaf(root: Json, collected: Collected): void {
+  let level: { path: Path; value: Json }[] = [{ path: [], value: root }];
+  while (level.length > 0) {
+    const next: typeof level = [];
+    for (const { path, value } of level)
+      for (const step of stepsOf(value)) {
+        const part = (value as Record<string | number, Json>)[step] as Json;
+        if (hasParts(part)) next.push({ path: [...path, step], value: part });
+        else if (collected.isFull) collected.count(part);
+        else collected.add([...path, step], part);
+      }
+    level = next;
+  }
+}
+
+function stepsOf(value: Json): Iterable<string | number> {
+  return isObject(value) ? Object.keys(value) : Array.isArray(value) ? value.keys() : [];
+}
+
+function hasParts(value: Json): boolean {
+  for (const _ of stepsOf(value)) return true;
+  return false;
+}
+
+/** `cut` are the paths whose values the question does not hold whole. */
+function questionOf(
+  ask: string,
+  args: Json | undefined,
+): Pick<Details, 'question' | 'inserted'> & { cut: Path[] } {
   const parts = parseQuestion(ask);
   // A policy that was saved before paths were checked keeps its question as it is written.
-  if (typeof parts === 'string') return { question: ask };
+  if (typeof parts === 'string') return { question: ask, cut: [] };
   let text = '';
   const inserted: { from: number; to: number }[] = [];
+  const cut: Path[] = [];
   for (const part of parts) {
     const value = typeof part === 'string' ? undefined : valueAt(args, part);
     const from = text.length;
-    text += typeof part === 'string' ? part : valueText(value);
+    const shown = typeof part === 'string' ? { value: part } : valueText(value, MAX_ASKED);
+    text += shown.value;
     if (value !== undefined) inserted.push({ from, to: text.length });
+    if (typeof part !== 'string' && ('characters' in shown || keptLength(text, MAX_QUESTION) < text.length))
+      cut.push(part);
   }
   const kept = keptLength(text, MAX_QUESTION);
   const shown = inserted
     .map(({ from, to }) => ({ from, to: Math.min(to, kept) }))
     .filter(({ from, to }) => from < to);
-  const question = cut(text, MAX_QUESTION, () => CUT);
-  return shown.length === 0 ? { question } : { question, inserted: shown };
-}
-
-/** The value at a path, or undefined if the arguments have none. */
-export function valueAt(args: Json | undefined, path: Path): Json | undefined {
-  let value = args;
-  for (const step of path) {
-    if (typeof step === 'number') value = Array.isArray(value) ? value[step] : undefined;
-    else value = isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined;
-  }
-  return value;
+  const question = kept < text.length ? `${text.slice(0, kept).toWellFormed()} … (cut)` : text.toWellFormed();
+  return shown.length === 0 ? { question, cut } : { question, inserted: shown, cut };
 }
 
 /** Strings are shown as they are, everything else as JSON. */
-function valueText(value: Json | undefined): string {
-  if (value === undefined) return NOT_GIVEN;
-  if (typeof value === 'object' && value !== null && !(value instanceof ExactNumber))
-    return cut(startOfJson(value), MAX_VALUE, () => CUT);
-  const text =
-    typeof value === 'string' ? value : value instanceof ExactNumber ? value.text : JSON.stringify(value);
-  return cut(text, MAX_VALUE, () => ` … (cut, ${lengthOf(text).toLocaleString('en')} characters)`);
+function valueText(value: Json | undefined, most: number): Pick<Field, 'value' | 'characters'> {
+  if (value === undefined) return { value: NOT_GIVEN };
+  if (typeof value === 'string') return cutText(value, most);
+  if (value instanceof ExactNumber) return cutText(value.text, most);
+  if (typeof value !== 'object' || value === null) return { value: JSON.stringify(value) };
+  // So many UTF-16 units are always more characters than are shown.
+  const enough = 2 * most + 1;
+  const text = startOfJson(value, enough);
+  return cutText(text, most, text.length < enough);
 }
 
-const CUT = ' … (cut)';
-/** So many UTF-16 units are always more characters than are shown of a path or a value. */
-const ENOUGH = 2 * MAX_VALUE + 1;
-
-/** Compact JSON of a value, or the first part of it that has more characters than are shown. */
-function startOfJson(root: Json): string {
+/** Compact JSON of a value, or the first part of it that has at least so many UTF-16 units. */
+function startOfJson(root: Json, enough: number): string {
   let text = '';
   const write = (value: Json): void => {
-    if (text.length >= ENOUGH) return;
+    if (text.length >= enough) return;
     if (Array.isArray(value)) list('[', value.keys(), at => write(value[at] as Json), ']');
     else if (isObject(value)) list('{', Object.keys(value), key => member(key, value[key] as Json), '}');
     else if (value instanceof ExactNumber) text += value.text;
-    else text += JSON.stringify(typeof value === 'string' ? value.slice(0, ENOUGH) : value);
+    else text += JSON.stringify(typeof value === 'string' ? value.slice(0, enough) : value);
   };
   const member = (key: string, value: Json) => {
-    text += `${JSON.stringify(key.slice(0, ENOUGH))}:`;
+    text += `${JSON.stringify(key.slice(0, enough))}:`;
     write(value);
   };
   const list = <T>(open: string, parts: Iterable<T>, writePart: (part: T) => void, close: string) => {
     let separator = '';
     text += open;
     for (const part of parts) {
-      if (text.length >= ENOUGH) return;
+      if (text.length >= enough) return;
       text += separator;
       separator = ',';
       writePart(part);
@@ -151,96 +216,4 @@ function startOfJson(root: Json): string {
   };
   write(root);
   return text;
-}
-
-/** The text, well-formed and with at most so many characters, or its beginning with a remark. */
-function cut(text: string, most: number, remark: () => string): string {
-  const kept = keptLength(text, most);
-  return text.slice(0, kept).toWellFormed() + (kept < text.length ? remark() : '');
-}
-
-/** How many UTF-16 units of a text are kept, if it may have so many characters. */
-function keptLength(text: string, most: number): number {
-  if (text.length <= most) return text.length;
-  const characters = Array.from(text.slice(0, 2 * most + 1));
-  return characters.length <= most ? text.length : characters.slice(0, most).join('').length;
-}
-
-function lengthOf(text: string): number {
-  let length = 0;
-  for (const _ of text) length++;
-  return length;
-}
-
-const encoder = new TextEncoder();
-const bytesOf = (text: string): number => encoder.encode(text).length;
-
-const PLAIN_NAME = /^[A-Za-z_$][\w$-]*$/;
-const STEP = /(\.?)([A-Za-z_$][\w$-]*)|\[(0|[1-9][0-9]{0,8})\]|\[("(?:[^"\\]|\\.)*")\]/y;
-const PATH_FORM =
-  'is no path to an argument; a path is written with names, dots and indexes, such as customer.name, items[0].sku or ["odd name"]';
-
-/** Reads `customer.name`, `items[0].sku` and `["odd name"]`, or says what is wrong. */
-export function parsePath(text: string): Path | string {
-  if (lengthOf(text) > MAX_PATH) return `must have at most ${MAX_PATH} characters`;
-  const { path, end } = stepsIn(text, 0);
-  return path.length > 0 && end === text.length ? path : PATH_FORM;
-}
-
-/** A path of a rule that is in use. One that is none leads to nothing. */
-function readPath(text: string): Path {
-  const path = parsePath(text);
-  return typeof path === 'string' ? [text] : path;
-}
-
-/** A question as texts and paths, in their order, or what is wrong with it. */
-export function parseQuestion(ask: string): readonly (string | Path)[] | string {
-  const parts: (string | Path)[] = [];
-  let from = 0;
-  for (let brace = ask.indexOf('{'); brace >= 0; brace = ask.indexOf('{', from)) {
-    const { path, end } = stepsIn(ask, brace + 1);
-    if (path.length === 0 || ask[end] !== '}')
-      return ask.includes('}', brace)
-        ? `has a "{" at character ${brace + 1} that begins no path to an argument, such as {amount} or {customer.name}`
-        : `has a "{" at character ${brace + 1} that is not closed`;
-    parts.push(ask.slice(from, brace), path);
-    from = end + 1;
-  }
-  return [...parts, ask.slice(from)];
-}
-
-/** The steps of the path that begins there, and where it ends. */
-function stepsIn(text: string, from: number): { path: Path; end: number } {
-  const path: (string | number)[] = [];
-  let end = from;
-  for (;;) {
-    STEP.lastIndex = end;
-    const [whole, dot, name, index, quoted] = STEP.exec(text) ?? [];
-    if (whole === undefined || (name !== undefined && (dot === '.') !== path.length > 0))
-      return { path, end };
-    const step = name ?? (quoted === undefined ? Number(index) : unquoted(quoted));
-    if (step === null) return { path, end };
-    path.push(step);
-    end += whole.length;
-  }
-}
-
-function unquoted(text: string): string | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
-
-/** A path as `parsePath` reads it; one that is too long is cut. */
-function pathText(path: Path): string {
-  let text = '';
-  for (const step of path) {
-    if (text.length >= ENOUGH) break;
-    if (typeof step === 'number') text += `[${step}]`;
-    else if (step.length < ENOUGH && PLAIN_NAME.test(step)) text += text === '' ? step : `.${step}`;
-    else text += `[${JSON.stringify(step.slice(0, ENOUGH))}]`;
-  }
-  return cut(text, MAX_PATH, () => CUT);
 }

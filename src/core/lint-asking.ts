@@ -1,7 +1,7 @@
 // Warnings about questions to people: a rule that asks them to approve a call of which they see nothing, and paths that
 // are probably not what their author meant.
 
-import { type Path, parsePath, parseQuestion } from './details.ts';
+import { type Path, parsePath, parseQuestion } from './argument-path.ts';
 import type { Rule } from './policy.ts';
 import type { Fault } from './rule-faults.ts';
 

@@ -82,6 +82,12 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
+interface BoundCall {
+  args: Json | undefined;
+  continuation?: Json;
+  agent?: { folder: string | null };
+}
+
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** The bytes before the 32 secret bytes of an Ed25519 key in PKCS #8. */
@@ -95,6 +101,7 @@ export class Vault {
   readonly #challenges: Uint8Array;
   readonly #exchange: Uint8Array;
   readonly #values: Uint8Array;
+  readonly #details: Uint8Array;
   readonly #oauth: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
@@ -106,6 +113,7 @@ export class Vault {
     this.#encryption = derive(masterKey, 'toolgate sealing');
     this.#digest = derive(masterKey, 'toolgate arguments digest');
     this.#values = derive(masterKey, 'toolgate values digest');
+    this.#details = derive(masterKey, 'toolgate details digest');
     this.#messages = derive(masterKey, 'toolgate messages between replicas');
     this.#challenges = derive(masterKey, 'toolgate passkey challenges');
     this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
@@ -170,12 +178,22 @@ export class Vault {
     return sign(null, Buffer.from(text), this.#checkpoints);
   }
 
-  /** Binds an approval to its call. Absent arguments equal `{}`; a call with a continuation is a different call. */
-  callDigest({ args, continuation }: { args: Json | undefined; continuation?: Json }): string {
+  /**
+   * Binds an approval to its call. Absent arguments equal `{}`; a call with a continuation is a different call, and so is
+   * one that an agent makes in another folder.
+   */
+  callDigest({ args, continuation, agent }: BoundCall): string {
     const digest = createHmac('sha256', this.#digest).update(canonicalJson(args ?? {}));
-    // A JSON text cannot contain a second one, so arguments alone never equal arguments with a continuation.
+    // A JSON text cannot contain a second one, so arguments alone never equal arguments with a continuation. No JSON text
+    // begins with the word "folder" either.
     if (continuation !== undefined) digest.update(`\n${canonicalJson(continuation)}`);
+    if (agent?.folder) digest.update(`\nfolder ${JSON.stringify(agent.folder)}`);
     return digest.digest('hex');
+  }
+
+  /** Stands for what an approver is shown of a call. It says nothing about the call to whoever has not the master key. */
+  detailsDigest(what: readonly string[]): string {
+    return createHmac('sha256', this.#details).update(what.join('\n')).digest('base64url');
   }
 
   /**

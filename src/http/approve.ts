@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { MAX_NOTE, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
-import { parsePath } from '../core/details.ts';
+import { parsePath } from '../core/argument-path.ts';
 import { GuardError } from '../core/errors.ts';
 import { textFault } from '../core/name.ts';
 import type { Resolve } from '../guard/approvals/answer.ts';
@@ -80,6 +80,10 @@ export const resolution = z
           'With `duration`: the grant frees only calls that have the same values at these paths as this call.',
         example: ['customer.id'],
       }),
+    seen: z.string().max(100).optional().meta({
+      description:
+        'To approve a call whose details are not complete in lists, or are gone: their `digest`, or `incomplete` where not even the approval itself has all of them, or `gone`.',
+    }),
     proof: signedChallenge.optional().meta({
       description: 'What the approver’s passkey signed, where the rule wants proof: see `…/proof`.',
     }),
@@ -97,12 +101,13 @@ export const resolution = z
 
 /** What an answer says. An empty note is none. */
 export function answerIn({
-  body: { action, note, duration, only, same, proof },
+  body: { action, note, duration, only, same, seen, proof },
   services,
   request,
 }: Pick<Incoming<z.output<typeof resolution>, unknown>, 'body' | 'services' | 'request'>): Resolve {
   const given = proof && { response: proof, rp: rpOf(services.config, request) };
-  return { action, note: oneLine(note ?? '') || null, grantMs: duration ?? null, only, same, proof: given };
+  const grantMs = duration ?? null;
+  return { action, note: oneLine(note ?? '') || null, grantMs, only, same, seen, proof: given };
 }
 
 /**
@@ -112,10 +117,11 @@ export function answerIn({
 function answerInForm(params: URLSearchParams): Record<string, unknown> {
   const same = params.getAll('same').filter(each => each !== '');
   params.delete('same');
-  const { only, proof, ...rest } = fields(params);
+  const { only, proof, seen, ...rest } = fields(params);
   return {
     ...rest,
     ...(only && { only }),
+    ...(seen && { seen }),
     ...(same.length > 0 && { same }),
     ...(proof && { proof: jsonIn(proof) }),
   };
@@ -176,7 +182,10 @@ export const approveRoutes: Route[] = [
           'The signed-in operator may not answer (`forbidden`, `not_an_approver`, `own_call`), a passkey has to sign the approval (`proof_needed`), or a page of another site sent this.',
       },
       404: { description: 'Unknown link.' },
-      409: { description: 'You have approved it before.' },
+      409: {
+        description:
+          'You have approved it before (`conflict`), or `seen` does not name its details, which are not complete in lists, or are gone (`not_seen`).',
+      },
       410: { description: 'Used or expired link.' },
       429: { description: 'Too many requests from this address.' },
     },
@@ -301,6 +310,7 @@ function refusalPage(error: GuardError): Response | null {
       return notYoursPage(error.message, STATUS[error.code]);
     case 'forbidden':
     case 'conflict':
+    case 'not_seen':
     case 'too_large':
     case 'unsupported_media_type':
       return badRequestPage(error.message, STATUS[error.code]);

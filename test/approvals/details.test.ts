@@ -43,6 +43,8 @@ for (const engine of await engines()) {
           { path: 'amount', value: '12.5' },
           { path: 'to.name', value: 'Ada\u202e <b>' },
         ],
+        complete: true,
+        digest: expect.stringMatching(/^[\w-]{43}$/),
       });
       expect(reply.body.detailsInserted).toEqual([{ from: 7, to: 11 }]);
       const page = await gate.open(asked.token);

@@ -68,6 +68,8 @@ const insightOf = (text: string, size = 2): Insight => ({
       inserted: [{ from: 7, to: 7 + text.length }],
       fields: Array.from({ length: size }, (_, at) => ({ path: `items[${at}].${text}`, value: text })),
       omitted: 3,
+      complete: false,
+      digest: 'digest',
     },
   },
   approvedBy: [`operator:${text}`],

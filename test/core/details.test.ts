@@ -2,16 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import {
-  bindable,
-  type Details,
-  detailsOf,
-  type Path,
-  parsePath,
-  parseQuestion,
-  questionParts,
-  valueAt,
-} from '../../src/core/details.ts';
+import { type Path, parsePath, parseQuestion, valueAt } from '../../src/core/argument-path.ts';
+import { beginningOf, bindable, type Details, detailsOf, questionParts } from '../../src/core/details.ts';
 import { ExactNumber } from '../../src/core/exact-number.ts';
 import { type Json, parseJson } from '../../src/core/json.ts';
 import type { Rule } from '../../src/core/policy.ts';
@@ -22,6 +14,7 @@ const shown = (show: Rule['show'], args: string | undefined) =>
   detailsOf(rule({ show }), args === undefined ? undefined : parseJson(args)) as Details;
 const pairs = (show: Rule['show'], args: string | undefined) =>
   shown(show, args).fields.map(({ path, value }) => [path, value]);
+const beginning = (show: Rule['show'], args: Json) => beginningOf(detailsOf(rule({ show }), args) as Details);
 const asked = (ask: string, args: string) => detailsOf(rule({ ask }), parseJson(args))?.question;
 
 test.each<[string, Path]>([
@@ -95,9 +88,13 @@ test('only what the arguments have themselves is found', () => {
 
 test('a rule without show and ask shows nothing', () => {
   expect(detailsOf(rule({}), { a: 1 })).toBeNull();
-  expect(detailsOf(rule({ ask: 'Why?' }), { a: 1 })).toEqual({ question: 'Why?', fields: [] });
-  expect(detailsOf(rule({ show: 'all' }), undefined)).toEqual({ question: null, fields: [] });
-  expect(detailsOf(rule({ show: 'all' }), {})).toEqual({ question: null, fields: [] });
+  expect(detailsOf(rule({ ask: 'Why?' }), { a: 1 })).toEqual({
+    question: 'Why?',
+    fields: [],
+    complete: true,
+  });
+  expect(detailsOf(rule({ show: 'all' }), undefined)).toEqual({ question: null, fields: [], complete: true });
+  expect(detailsOf(rule({ show: 'all' }), {})).toEqual({ question: null, fields: [], complete: true });
 });
 
 test('values at paths are shown as text, in the order of the rule', () => {
@@ -120,18 +117,18 @@ test('values at paths are shown as text, in the order of the rule', () => {
   expect(pairs(['a'], undefined)).toEqual([['a', '(not given)']]);
 });
 
-test('all arguments are shown with their paths, in their order', () => {
+test('all arguments are shown with their paths: those at the top first, and else in their order', () => {
   const args = `{"z":1,"customer":{"name":"Ann","odd key":true},"items":[{"sku":"x"},[],{}],"":"e","a\\"b":2,"__proto__":3}`;
   expect(pairs('all', args)).toEqual([
     ['z', '1'],
-    ['customer.name', 'Ann'],
-    ['customer["odd key"]', 'true'],
-    ['items[0].sku', 'x'],
-    ['items[1]', '[]'],
-    ['items[2]', '{}'],
     ['[""]', 'e'],
     ['["a\\"b"]', '2'],
     ['__proto__', '3'],
+    ['customer.name', 'Ann'],
+    ['customer["odd key"]', 'true'],
+    ['items[1]', '[]'],
+    ['items[2]', '{}'],
+    ['items[0].sku', 'x'],
   ]);
 });
 
@@ -173,69 +170,125 @@ test('a question says which parts of it the call gave', () => {
   expect(parts('{a}{a}{b}', { a, b: 'x' })).toEqual([[a], [a], ' … (cut)']);
   expect(parts('{a}{a}', { a })).toEqual([[a], [a]]);
   expect(detailsOf(rule({ show: 'all' }), { a: 1 })).not.toHaveProperty('inserted');
-  expect(questionParts({ question: null, fields: [] })).toEqual([]);
+  expect(questionParts({ question: null })).toEqual([]);
 });
 
-test('a value is cut at 500 characters and says so', () => {
-  const value = (text: Json) => detailsOf(rule({ show: ['a'] }), { a: text })?.fields[0]?.value;
-  expect(value('x'.repeat(500))).toBe('x'.repeat(500));
+test('values are whole, and lists give the first 500 characters, and say so', () => {
+  const whole = (text: Json) => detailsOf(rule({ show: ['a'] }), { a: text }) as Details;
+  const value = (text: Json) => beginningOf(whole(text)).fields[0]?.value;
+  for (const text of ['x'.repeat(501), 'é'.repeat(100_000), 'a\n'.repeat(100_000)]) {
+    expect(whole(text)).toEqual({ question: null, fields: [{ path: 'a', value: text }], complete: true });
+    expect(beginningOf(whole(text))).toMatchObject({
+      fields: [{ characters: text.length }],
+      omittedCharacters: text.length - 500,
+      complete: false,
+    });
+  }
+  expect(beginningOf(whole('x'.repeat(500)))).toEqual(whole('x'.repeat(500)));
   expect(value('x'.repeat(501))).toBe(`${'x'.repeat(500)} … (cut, 501 characters)`);
   expect(value('x'.repeat(12_345))).toEndWith('x … (cut, 12,345 characters)');
   expect(value('😀'.repeat(500))).toBe('😀'.repeat(500));
   expect(value(`x${'😀'.repeat(500)}`)).toBe(`x${'😀'.repeat(499)} … (cut, 501 characters)`);
   expect(value('a\ud800b')).toBe('a\ufffdb');
-  expect(value(Array.from({ length: 300 }, () => 1))).toBe(`[${'1,'.repeat(249)}1 … (cut)`);
-  expect(value([['😀'.repeat(600)]])).toBe(`[["${'😀'.repeat(497)} … (cut)`);
-  expect(value({ ['k'.repeat(600)]: 1 })).toBe(`{"${'k'.repeat(498)} … (cut)`);
+  expect(value(Array.from({ length: 300 }, () => 1))).toBe(`[${'1,'.repeat(249)}1 … (cut, 601 characters)`);
+  expect(value({ ['k'.repeat(600)]: 1 })).toBe(`{"${'k'.repeat(498)} … (cut, 606 characters)`);
   const digits = '9'.repeat(600);
-  expect(pairs(['a'], `{"a":${digits}}`)).toEqual([['a', `${'9'.repeat(500)} … (cut, 600 characters)`]]);
-  expect(asked('Run {a}?', `{"a":"${'x'.repeat(501)}"}`)).toBe(
-    `Run ${'x'.repeat(500)} … (cut, 501 characters)?`,
-  );
-  expect(asked('{a}'.repeat(90), `{"a":"${'é'.repeat(501)}"}`)).toMatch(/^é{500} …[^…]+é+ … \(cut\)$/);
+  expect(pairs(['a'], `{"a":${digits}}`)).toEqual([['a', digits]]);
 });
 
-test('all in all there are 8 KiB, and what has no room is counted', () => {
-  const args = JSON.stringify(
-    Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`k${at}`, 'é'.repeat(250)])),
-  );
-  const all = shown('all', args);
-  expect([all.fields.length, all.omitted]).toEqual([16, 34]);
-  expect(all.fields.at(-1)?.path).toBe('k15');
-  const some = shown(
-    Array.from({ length: 20 }, (_, at) => `k${at}`),
-    args,
-  );
-  expect([some.fields.length, some.omitted]).toEqual([16, 4]);
-  expect(shown('all', '{"a":1}')).not.toHaveProperty('omitted');
+test('a value that a question cannot hold is a field besides, and comes first', () => {
+  const long = 'x'.repeat(501);
+  const ask = 'Run {a} in {b}?';
+  const details = detailsOf(rule({ ask }), { a: long, b: '/' }) as Details;
+  expect(details.question).toBe(`Run ${'x'.repeat(500)} … (cut, 501 characters) in /?`);
+  expect(details).toMatchObject({ fields: [{ path: 'a', value: long }], complete: true });
+  expect(beginningOf(details).complete).toBe(false);
+  const all = detailsOf(rule({ ask, show: 'all' }), { c: '1', b: '/', a: long }) as Details;
+  expect(all.fields.map(({ path }) => path)).toEqual(['a', 'c', 'b']);
+  // The question as a whole is cut, so what stands behind it is a field, too.
+  const many = detailsOf(rule({ ask: '{a}{b}{c}' }), {
+    a: 'a'.repeat(500),
+    b: 'b'.repeat(500),
+    c: 'c',
+  }) as Details;
+  expect(many.question).toEndWith('b … (cut)');
+  expect(many.fields).toEqual([{ path: 'c', value: 'c' }]);
+});
+
+test('long values do not hide a short one in a list', () => {
+  const padding = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`note${at}`, 'x'.repeat(480)]));
+  const command = 'rm -rf / --no-preserve-root';
+  const { fields, omitted, complete } = beginning('all', { ...padding, command });
+  expect(fields.at(-1)).toEqual({ path: 'command', value: command });
+  expect([fields.length, omitted, complete]).toEqual([21, undefined, false]);
+  expect(fields[0]?.value).toBe(`${'x'.repeat(250)} … (cut, 480 characters)`);
+  // Nor does an object before it, whatever it holds.
+  const within = { settings: Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`k${at}`, at])) };
+  const nested = beginning('all', { ...within, command });
+  expect(nested.fields[0]).toEqual({ path: 'command', value: command });
+  expect(nested.fields.length + (nested.omitted ?? 0)).toBe(5001);
+});
+
+test('a list has 8 KiB, and what has no room is counted', () => {
+  const args = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`k${at}`, 'é'.repeat(250)]));
+  const all = beginning('all', args);
+  const bytes = all.fields.map(({ path, value }) => Buffer.byteLength(path + value));
+  expect(bytes.reduce((sum, each) => sum + each)).toBeLessThanOrEqual(8192);
+  expect([all.fields.length, all.omitted, all.complete]).toEqual([53, 147, false]);
+  // A path is counted with its value: 100 of those that are left out have four characters, and 47 have three.
+  expect(all.omittedCharacters).toBe(147 * 250 + 100 * 4 + 47 * 3 + 53 * (250 - 62));
   // The last byte is used.
   const filled = (last: number) => {
     const values = [...Array.from({ length: 16 }, () => 500), last].map(length => 'x'.repeat(length));
-    return shown(
-      'all',
-      JSON.stringify(Object.fromEntries(values.map((value, at) => [`k${10 + at}`, value]))),
-    );
+    return beginning('all', Object.fromEntries(values.map((value, at) => [`k${10 + at}`, value])));
   };
-  expect([filled(141).fields.length, filled(142).fields.length]).toEqual([17, 16]);
-  // A path that is too long to show is cut, too, and reads as none.
-  const [field] = shown('all', `{"${'k'.repeat(20_000)}":1}`).fields;
-  expect(field?.path).toBe(`["${'k'.repeat(498)} … (cut)`);
+  expect([filled(141).complete, filled(142).complete]).toEqual([true, false]);
+  // A path that is too long for a list is cut, too, and reads as none.
+  const key = 'k'.repeat(20_000);
+  const [field] = beginning('all', { [key]: 1 }).fields;
+  expect(field?.path).toBe(`${'k'.repeat(500)} … (cut)`);
   expect(parsePath(field?.path ?? '')).toBeString();
+  expect(shown('all', JSON.stringify({ [key]: 1 })).fields[0]?.path).toBe(key);
 });
 
-test('of a large value, no more is read than is shown', () => {
+test('256 KiB of a call are held, and beyond that the details are not complete', () => {
+  const room = 262_144 - 1;
+  expect(detailsOf(rule({ show: ['a'] }), { a: 'x'.repeat(room) })?.complete).toBe(true);
+  const large = detailsOf(rule({ show: 'all' }), { a: 'x'.repeat(room + 1), command: 'rm' }) as Details;
+  expect(large.complete).toBe(false);
+  expect(large.fields[0]).toMatchObject({ characters: room + 1 });
+  expect(large.fields[0]?.value).toEndWith(' … (cut, 262,144 characters)');
+  expect(large.fields[1]).toEqual({ path: 'command', value: 'rm' });
+  // What is cut in memory is cut once more in a list, with its true length.
+  expect(beginningOf(large).fields[0]?.value).toBe(`${'x'.repeat(500)} … (cut, 262,144 characters)`);
+  const json = detailsOf(rule({ show: ['a'] }), { a: Array.from({ length: 300_000 }, () => 1) }) as Details;
+  expect(json.fields[0]).toMatchObject({ characters: null });
+  expect([json.complete, beginningOf(json).complete]).toEqual([false, false]);
+  expect(beginningOf(json).fields[0]?.value).toBe(`[${'1,'.repeat(249)}1 … (cut)`);
+});
+
+test('the folder of an agent is apart from the fields', () => {
+  const details = detailsOf(rule({ show: 'all' }), { folder: '/tmp' }, '/home/ann/project') as Details;
+  expect(details).toEqual({
+    question: null,
+    folder: '/home/ann/project',
+    fields: [{ path: 'folder', value: '/tmp' }],
+    complete: true,
+  });
+  expect(detailsOf(rule({ show: 'all' }), {}, `/${'x'.repeat(5000)}`)?.complete).toBe(false);
+});
+
+test('of a large value, no more is read than is held', () => {
   const unread = {
     get: () => {
       throw new Error('it was read');
     },
     enumerable: true,
   };
-  const list = Array.from({ length: 300 }, (_, at) => at);
-  const map = Object.fromEntries(list.map(each => [`k${each}`, 'x']));
+  const list = Array.from({ length: 300_000 }, (_, at) => at);
   Object.defineProperty(list, list.length, unread);
-  Object.defineProperty(map, 'unread', unread);
-  const within: Json = { a: { list }, b: { map, list } };
-  for (const path of ['a', 'a.list', 'b', 'b.map'])
+  const within: Json = { a: { list } };
+  for (const path of ['a', 'a.list'])
     expect(detailsOf(rule({ show: [path], ask: `{${path}}` }), within)?.fields[0]?.value).toEndWith(
       ' … (cut)',
     );
@@ -247,7 +300,7 @@ test('the largest arguments are looked at once', () => {
     b: 'x'.repeat(4_000_000),
     ['k'.repeat(1_000_000)]: Array.from({ length: 10_000 }, () => null),
   }) as Details;
-  expect(wide.fields.length + (wide.omitted ?? 0)).toBe(260_001);
+  expect(wide.fields.length + (wide.omitted ?? 0)).toBe(260_002);
   const deep = parseJson(`${'{"a":['.repeat(31)}1${']}'.repeat(31)}`);
   expect(detailsOf(rule({ show: 'all' }), deep)?.fields).toEqual([
     { path: `a${'[0].a'.repeat(30)}[0]`, value: '1' },
@@ -289,16 +342,25 @@ test('whatever an agent sends: bounded, well-formed, and every path leads to its
   fc.assert(
     fc.property(args, show, ask, (text, show, ask) => {
       const args = parseJson(text);
-      const { question, fields, omitted = 0 } = detailsOf(rule({ show, ask }), args) as Details;
+      const details = detailsOf(rule({ show, ask }), args) as Details;
+      const { question, fields, omitted = 0, complete } = details;
       const texts = [question ?? '', ...fields.flatMap(({ path, value }) => [path, value])];
       expect(texts.every(each => each.isWellFormed())).toBe(true);
-      expect(Buffer.byteLength(texts.join(''))).toBeLessThanOrEqual(8192);
-      for (const { path, value } of fields) {
-        expect(Array.from(value).length).toBeLessThanOrEqual(540);
-        if (path.endsWith(' … (cut)')) continue;
-        expect(textOf(valueAt(args, parsePath(path) as Path))).toStartWith(value.replace(/ … \(cut.*$/s, ''));
-      }
-      expect(fields.length + omitted).toBe(show !== 'all' ? show.length : text === '{}' ? 0 : leavesOf(args));
+      expect(Buffer.byteLength(texts.join(''))).toBeLessThanOrEqual(262_144);
+      for (const { path, value } of fields)
+        if (complete && Array.from(path).length <= 500)
+          expect(textOf(valueAt(args, parsePath(path) as Path))).toBe(value);
+      const list = beginningOf(details);
+      const listed = [list.question ?? '', ...list.fields.flatMap(({ path, value }) => [path, value])];
+      expect(listed.every(each => each.isWellFormed())).toBe(true);
+      expect(Buffer.byteLength(listed.join(''))).toBeLessThanOrEqual(8192);
+      expect(list.fields.every(({ value }) => Array.from(value).length <= 540)).toBe(true);
+      expect(list.fields.length + (list.omitted ?? 0)).toBe(fields.length + omitted);
+      if (list.complete) expect(list).toEqual(details);
+      const selected = new Set(show === 'all' ? [] : show).size;
+      expect(fields.length + omitted).toBeGreaterThanOrEqual(
+        show !== 'all' ? selected : text === '{}' ? 0 : leavesOf(args),
+      );
     }),
     { numRuns: LONG ? 10_000 : 30 },
   );

@@ -30,6 +30,7 @@ import { signInEnded } from '../people/acting.ts';
 import { type Answerer, answerFault, storedFault } from './approvers.ts';
 import { type Binds, type Bounds, boundRuleDigest, boundsOf } from './bound-grants.ts';
 import { type GivenProof, keepProof, type Proven, prove } from './proofs.ts';
+import { seenFault } from './seen.ts';
 import { castVote, votesFor } from './votes.ts';
 
 export interface Resolve extends Binds {
@@ -38,6 +39,8 @@ export interface Resolve extends Binds {
   note?: string | null | undefined;
   /** How long the grant lasts, in milliseconds; null: there is no grant, and the approval frees only its own call. */
   grantMs: number | null;
+  /** What the person says to have seen of the call (seen.ts). */
+  seen?: string | undefined;
   /** The assertion of a passkey over this answer. */
   proof?: GivenProof | undefined;
   /** Where it was answered, if that is neither a page nor the API. The log of changes tells it. */
@@ -67,9 +70,12 @@ export async function resolveOnce(
   over: () => GuardError,
 ): Promise<ApprovalRecord> {
   if (ended(approval, deps.now()) !== null) throw over();
-  const proven = await prove(deps, approval, resolve, who);
+  const unseen = resolve.action === 'approve' ? await seenFault(deps, approval, resolve.seen) : null;
+  const proven = unseen === null ? await prove(deps, approval, resolve, who) : null;
   const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
     const by = await admit(tx, deps, approval, who);
+    // Details are let go when a question ends, and that it has ended is what has to be said then.
+    if (unseen !== null) throw (await isOpen(tx, deps, approval.id)) ? unseen : over();
     // Whoever may not answer must not learn which values the call has.
     const bounds = boundsFor(deps, approval, resolve);
     const answer = { ...resolve, bounds, proven, ...by, at: deps.now(), over };
@@ -79,6 +85,11 @@ export async function resolveOnce(
   if (resolved.status !== 'pending') letDetailsGo(deps, resolved);
   deps.db.wake();
   return resolved;
+}
+
+async function isOpen(tx: Transaction, { now }: Deps, id: string): Promise<boolean> {
+  const approval = await findApproval(tx, id);
+  return approval !== null && ended(approval, now()) === null;
 }
 
 /** Only after the commit: a question that was not answered after all still has to be shown. */

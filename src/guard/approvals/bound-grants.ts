@@ -2,8 +2,8 @@
 // the values of the call that was approved. The values are compared by keyed digests. They were computed when the
 // approval was asked for, since arguments are not kept, and stored without the paths: names in arguments are arguments.
 
+import { type Path, parsePath, valueAt } from '../../core/argument-path.ts';
 import { comparableText, comparableValues } from '../../core/comparable.ts';
-import { type Path, parsePath, valueAt } from '../../core/details.ts';
 import { invalidInput } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';

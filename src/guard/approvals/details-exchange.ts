@@ -37,6 +37,8 @@ const MOST_ANSWERED = 1024;
 const MOST_HEARD = 65_536;
 /** Replicas whose parts of an answer to one question are kept. */
 const MOST_ANSWERERS = 8;
+/** Characters of parts that are kept at a time, and bytes of details that are being answered with. */
+const MOST_KEPT = 32 * 1024 * 1024;
 
 interface Asked {
   question: Question;
@@ -44,6 +46,8 @@ interface Asked {
   /** The parts so far, by the key of the replica that sends them. */
   parts: Map<string, Part[]>;
   found: (details: Uint8Array) => void;
+  /** A part has come, so the rest is worth waiting for. */
+  heard: () => void;
 }
 
 export interface Exchanging {
@@ -64,6 +68,8 @@ export class DetailsExchange {
   readonly #waiting: (() => void)[] = [];
   #asking = 0;
   #answering = 0;
+  #answeringBytes = 0;
+  #keptChars = 0;
   /** The ids of questions heard, in the order in which they came, with the times until which they are remembered. */
   readonly #heard = new Map<string, number>();
 
@@ -103,16 +109,22 @@ export class DetailsExchange {
     const { db, vault, now } = this.#with;
     const { question, privateKey } = newQuestion(vault, referenceId, now());
     const answer = Promise.withResolvers<Uint8Array | null>();
-    this.#asked.set(question.id, { question, privateKey, parts: new Map(), found: answer.resolve });
     let timer: Timer | undefined;
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => answer.resolve(null), waitMs);
+    };
+    const parts = new Map<string, Part[]>();
+    this.#asked.set(question.id, { question, privateKey, parts, found: answer.resolve, heard: wait });
     try {
       // A busy store sends late. That time is not the answerer's.
       await giveHint(db, 'details-question', question.text);
-      timer = setTimeout(() => answer.resolve(null), waitMs);
+      wait();
       return await answer.promise;
     } finally {
       clearTimeout(timer);
       this.#asked.delete(question.id);
+      for (const each of parts.values()) for (const { data } of each) this.#keptChars -= data.length;
     }
   }
 
@@ -123,8 +135,11 @@ export class DetailsExchange {
     const parts = asked.parts.get(part.key) ?? [];
     if (parts.length === 0 && asked.parts.size >= MOST_ANSWERERS) return;
     if (parts.some(each => each.index === part.index || each.count !== part.count)) return;
+    if (this.#keptChars + part.data.length > MOST_KEPT) return;
+    this.#keptChars += part.data.length;
     parts.push(part);
     asked.parts.set(part.key, parts);
+    asked.heard();
     if (parts.length < part.count) return;
     const inOrder = parts.sort((a, b) => a.index - b.index);
     const details = openAnswer(this.#with.vault, asked.question, asked.privateKey, inOrder);
@@ -137,17 +152,22 @@ export class DetailsExchange {
     if (question === null || this.#asked.has(question.id) || !this.#isNew(question, now())) return;
     if (held(question.referenceId) === null || this.#answering >= MOST_ANSWERED) return;
     this.#answering++;
+    let bytes = 0;
     try {
       if (!(await isPending(question.referenceId))) return;
       // They may have been let go meanwhile.
       const details = held(question.referenceId);
-      if (details === null) return;
-      for (const part of answerTo(vault, question, details)) giveHint(db, 'details-answer', part);
+      if (details === null || this.#answeringBytes + details.length > MOST_KEPT) return;
+      bytes = details.length;
+      this.#answeringBytes += bytes;
+      // One after the other: many parts at once would keep checks from the connections to the store.
+      for (const part of answerTo(vault, question, details)) await giveHint(db, 'details-answer', part);
       answered();
     } catch {
       // The store cannot be read. The asker is told nothing, as if nobody held the details.
     } finally {
       this.#answering--;
+      this.#answeringBytes -= bytes;
     }
   }
 

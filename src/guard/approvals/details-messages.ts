@@ -18,7 +18,7 @@ export const FRESH_MS = 120_000;
 /** Characters of a part; with the rest of the message it stays below the 8,000 bytes of a notification. */
 const PART_CHARS = 7000;
 /** The length of an answer is one of a few sizes, so that it says little about the details. */
-const SIZES = [4096, 8192, 16_384, 32_768, 65_536];
+const SIZES = [4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288, 1_048_576, 2_097_152];
 const LENGTH_BYTES = 4;
 const TAG_BYTES = 16;
 /** A key encrypts one answer, so no number has to be used only once. */
@@ -40,7 +40,7 @@ const ID = '[A-Za-z0-9_-]{22}';
 const KEY = '[A-Za-z0-9_-]{43}';
 const QUESTION = new RegExp(`^([0-9a-f-]{36}) (${ID}) ([0-9]{1,15}) (${KEY}) (${KEY})$`);
 const PART = new RegExp(
-  `^(${ID}) (${KEY}) ([0-9]{1,2}) ([0-9]{1,2}) ([A-Za-z0-9_-]{1,${PART_CHARS}}) (${KEY})$`,
+  `^(${ID}) (${KEY}) ([0-9]{1,3}) ([0-9]{1,3}) ([A-Za-z0-9_-]{1,${PART_CHARS}}) (${KEY})$`,
 );
 const ENDED = new RegExp(`^([0-9a-f-]{36}) (${KEY})$`);
 

@@ -2,7 +2,8 @@
 // only, as bytes with a bound, and never written anywhere. They are let go, and overwritten, when the approval ends.
 // details-exchange.ts gets them from the replica that judged the call. Who may see them is not decided here.
 
-import type { Details } from '../../core/details.ts';
+import { beginningOf, type Details } from '../../core/details.ts';
+import type { Field } from '../../core/details-room.ts';
 import { type ApprovalRecord, findApproval, findPending } from '../../store/approvals.ts';
 import type { Db } from '../../store/db.ts';
 import { giveHint, onHint } from '../hints.ts';
@@ -24,7 +25,17 @@ const LOOK_BATCH = 1024;
 
 interface Entry {
   bytes: Uint8Array;
+  /** What lists give of them; null if that is everything. */
+  beginning: Uint8Array | null;
+  /** Whether they are complete where all that is held is given. */
+  complete: boolean;
   until: number;
+}
+
+/** The beginning of details, and whether they are complete where all that is held of them is given. */
+export interface Beginning {
+  details: Details;
+  wholeIsComplete: boolean;
 }
 
 /** What metrics show. */
@@ -75,7 +86,7 @@ export class HeldDetails {
       vault,
       now,
       // A copy is not given on: with every step it would live for another minute.
-      held: referenceId => this.#current(this.#own, referenceId),
+      held: referenceId => this.#current(this.#own, referenceId)?.bytes ?? null,
       isPending: async referenceId => isOpen(await findApproval(db, referenceId), now()),
       answered: () => this.#figures.answered++,
     });
@@ -95,11 +106,11 @@ export class HeldDetails {
    */
   hold(referenceId: string, details: Details, expiresAt: number): void {
     this.#forget(referenceId);
-    const entry = { bytes: bytesOf(details), until: expiresAt };
+    const entry = entryOf(details, bytesOf(details), expiresAt);
     const size = sizeOf(entry);
     if (size > this.#limit) {
       this.#figures.evicted++;
-      entry.bytes.fill(0);
+      overwrite(entry);
       return;
     }
     this.#makeRoom(size, [this.#copies, this.#own]);
@@ -117,6 +128,19 @@ export class HeldDetails {
     const details = here ?? (await this.#lookUp(id, expiresAt)) ?? this.#here(id);
     this.#figures.found[here !== null ? 'here' : details !== null ? 'elsewhere' : 'nowhere']++;
     return details;
+  }
+
+  /** For lists, which ask nobody: what this process holds. `elsewhere` if only another replica can have them. */
+  beginning(approval: ApprovalRecord): Beginning | 'elsewhere' | null {
+    if (!isOpen(approval, this.#now())) return null;
+    const { id } = approval;
+    const entry = this.#current(this.#own, id) ?? this.#current(this.#copies, id);
+    if (entry === null) {
+      const isMissing = (this.#missing.get(id) ?? 0) > this.#now();
+      return this.#db.hintsReachReplicas && !isMissing ? 'elsewhere' : null;
+    }
+    const details = readDetails(entry.beginning ?? entry.bytes);
+    return { details, wholeIsComplete: entry.complete };
   }
 
   /** Lets the details go because the approval has ended, here and on all replicas. */
@@ -150,8 +174,8 @@ export class HeldDetails {
   }
 
   #here(id: string): Details | null {
-    const bytes = this.#current(this.#own, id) ?? this.#current(this.#copies, id);
-    return bytes === null ? null : readDetails(bytes);
+    const entry = this.#current(this.#own, id) ?? this.#current(this.#copies, id);
+    return entry === null ? null : readDetails(entry.bytes);
   }
 
   /** Several people who open the same page ask once. */
@@ -175,22 +199,21 @@ export class HeldDetails {
         return null;
       }
       const details = readDetails(bytes);
-      this.#keepCopy(id, bytes, expiresAt);
+      this.#keepCopy(id, entryOf(details, bytes, expiresAt));
       return details;
     } finally {
       if (isWanted()) this.#lookUps.delete(id);
     }
   }
 
-  #keepCopy(id: string, bytes: Uint8Array, expiresAt: number): void {
-    const entry = { bytes, until: Math.min(this.#now() + COPY_MS, expiresAt) };
+  #keepCopy(id: string, entry: Entry): void {
     const size = sizeOf(entry);
     this.#makeRoom(size, [this.#copies]);
     if (this.#bytes + size > this.#limit || this.#own.has(id)) {
-      bytes.fill(0);
+      overwrite(entry);
       return;
     }
-    this.#copies.set(id, entry);
+    this.#copies.set(id, { ...entry, until: Math.min(this.#now() + COPY_MS, entry.until) });
     this.#bytes += size;
   }
 
@@ -210,9 +233,9 @@ export class HeldDetails {
     }
   }
 
-  #current(entries: Map<string, Entry>, id: string): Uint8Array | null {
+  #current(entries: Map<string, Entry>, id: string): Entry | null {
     const entry = entries.get(id);
-    return entry === undefined || entry.until <= this.#now() ? null : entry.bytes;
+    return entry === undefined || entry.until <= this.#now() ? null : entry;
   }
 
   #forget(id: string): void {
@@ -227,33 +250,59 @@ export class HeldDetails {
     if (entry === undefined) return;
     entries.delete(id);
     this.#bytes -= sizeOf(entry);
-    entry.bytes.fill(0);
+    overwrite(entry);
   }
 }
 
-const sizeOf = ({ bytes }: Entry): number => bytes.length + ENTRY_BYTES;
+const sizeOf = ({ bytes, beginning }: Entry): number => bytes.length + (beginning?.length ?? 0) + ENTRY_BYTES;
+
+function overwrite({ bytes, beginning }: Entry): void {
+  bytes.fill(0);
+  beginning?.fill(0);
+}
 
 function isOpen(approval: ApprovalRecord | null, now: number): boolean {
   return approval !== null && approval.status === 'pending' && approval.expiresAt > now;
+}
+
+function entryOf(details: Details, bytes: Uint8Array, until: number): Entry {
+  const beginning = beginningOf(details);
+  return {
+    bytes,
+    beginning: beginning.complete ? null : bytesOf(beginning),
+    complete: details.complete,
+    until,
+  };
+}
+
+/** What is written besides the question and the fields. */
+interface More extends Pick<Details, 'folder' | 'omitted' | 'omittedCharacters' | 'complete'> {
+  /** The fields whose values are cut, by their place, with `characters`. */
+  cut?: [number, number | null][];
 }
 
 /**
  * As one flat list, which takes half as much room as an object where there are many small fields. A TextEncoder makes a
  * buffer that nothing else shares, so it can be overwritten.
  */
-function bytesOf({ question, inserted = [], fields, omitted = 0 }: Details): Uint8Array {
+function bytesOf({ question, inserted = [], fields, ...rest }: Details): Uint8Array {
+  const cut = fields.flatMap(({ characters }, at) => (characters === undefined ? [] : [[at, characters]]));
   const flat = fields.flatMap(({ path, value }) => [path, value]);
-  return new TextEncoder().encode(JSON.stringify([question, inserted, omitted, ...flat]));
+  const more = { ...rest, ...(cut.length > 0 && { cut }) };
+  return new TextEncoder().encode(JSON.stringify([question, inserted, more, ...flat]));
 }
 
 function readDetails(bytes: Uint8Array): Details {
-  const [question, inserted, omitted, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
-  const fields: { path: string; value: string }[] = [];
+  const [question, inserted, more, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
+  const { cut = [], ...rest }: More = typeof more === 'number' ? asBefore(more, flat) : more;
+  const fields: Field[] = [];
   for (let at = 0; at < flat.length; at += 2) fields.push({ path: flat[at], value: flat[at + 1] });
-  return {
-    question,
-    ...(inserted.length > 0 && { inserted }),
-    fields,
-    ...(omitted > 0 && { omitted }),
-  };
+  for (const [at, characters] of cut) (fields[at] as Field).characters = characters;
+  return { question, ...(inserted.length > 0 && { inserted }), fields, ...rest };
+}
+
+/** A replica of an older version cuts values, and writes here how many fields it left out. */
+function asBefore(omitted: number, texts: readonly string[]): More {
+  const isCut = texts.some(text => /… \(cut[^()]*\)$/.test(text));
+  return { ...(omitted > 0 && { omitted }), complete: omitted === 0 && !isCut };
 }

@@ -293,9 +293,19 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     const message = pendingMessage(request, unfreed, approvals.noteOf(asking), lacking);
     const until = request.surface === 'check' ? {} : { expiresAt, ...(lacking && { lacking }) };
     const verdict = { ...verdictOf(entry), referenceId, message, ...until };
-    const details = slice.spend(() => detailsOf(asking.rule, request.args));
-    if (details !== null) this.#toHold.push(() => this.#deps.details.hold(referenceId, details, expiresAt));
+    this.#holdDetails(slice, asking, referenceId, expiresAt);
     return verdict;
+  }
+
+  /** Those of large arguments take up to 50 ms, and are made once the locks are released. */
+  #holdDetails(slice: Slice, { rule, request }: Asking, referenceId: string, expiresAt: number): void {
+    const make = () => detailsOf(rule, request.args, request.agent?.folder);
+    const made = hasLarge(request) ? undefined : slice.spend(make);
+    if (made === null) return;
+    this.#toHold.push(() => {
+      const details = made ?? make();
+      if (details !== null) this.#deps.details.hold(referenceId, details, expiresAt);
+    });
   }
 }
 

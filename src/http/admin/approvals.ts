@@ -9,7 +9,7 @@ import { attention, lackingFor } from '../../guard/approvals/able.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';
-import { type ShownDetails, shownDetails } from '../../guard/approvals/shown-details.ts';
+import { listedDetails, type ShownDetails, shownDetails } from '../../guard/approvals/shown-details.ts';
 import { votesFor } from '../../guard/approvals/votes.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals, listEnded } from '../../store/approvals.ts';
@@ -126,7 +126,61 @@ const waiting = z.object({
     .meta({ description: 'Groups that have to answer and have too few people; with the oldest question.' }),
 });
 
+const shownOfCall = {
+  details: z
+    .object({
+      question: z.string().nullable(),
+      folder: z.string().optional().meta({
+        description: 'The folder in which a coding agent works, as its harness says it, not the model.',
+      }),
+      fields: z.array(
+        z.object({
+          path: z.string(),
+          value: z.string(),
+          characters: z.int().nullable().optional().meta({
+            description: 'Where the value is cut: how many characters it has; null if they were not counted.',
+          }),
+        }),
+      ),
+      omitted: z.int().optional().meta({ description: 'Fields that were left out for want of room.' }),
+      omittedCharacters: z.int().optional().meta({
+        description: 'Characters that were left out: of these fields, and of values that are cut.',
+      }),
+      complete: z.boolean().meta({
+        description:
+          'Whether nothing was left out. Lists give values of at most 500 characters and 8 KiB in all; the approval itself has all that is held, which is at most 256 KiB.',
+      }),
+      digest: z.string().meta({
+        description: 'Stands for the whole of them, also where they are not given whole: see `seen`.',
+      }),
+    })
+    .optional()
+    .meta({
+      description: 'What the rule shows of the arguments, while it is held in memory, to whoever may answer.',
+    }),
+  detailsInserted: z
+    .array(z.object({ from: z.int(), to: z.int() }))
+    .optional()
+    .meta({ description: 'Which parts of the question are values of the call, in UTF-16 code units.' }),
+  detailsGone: z.literal(true).optional().meta({
+    description: 'The rule shows something, but it is no longer held: after an answer, or after a restart.',
+  }),
+  detailsHidden: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'You may not answer, so you do not see it.' }),
+};
+
+const listedApproval = approval.extend({
+  ...shownOfCall,
+  detailsElsewhere: z.literal(true).optional().meta({
+    description:
+      'The replica that made this list does not hold them. Read the approval itself, which asks the others.',
+  }),
+});
+
 const wholeApproval = approval.extend({
+  ...shownOfCall,
   lacking: z.object(lacking).optional().meta({
     description:
       'Too few operators of the group may approve it; absent if there are enough, or it is answered.',
@@ -146,33 +200,12 @@ const wholeApproval = approval.extend({
     .object({ toolCallId: uuid, forwarded })
     .nullable()
     .meta({ description: 'The call that was allowed by it, if it was spent.' }),
-  details: z
-    .object({
-      question: z.string().nullable(),
-      fields: z.array(z.object({ path: z.string(), value: z.string() })),
-      omitted: z.int().optional().meta({ description: 'Fields that were left out for want of room.' }),
-    })
-    .optional()
-    .meta({
-      description: 'What the rule shows of the arguments, while it is held in memory, to whoever may answer.',
-    }),
-  detailsInserted: z
-    .array(z.object({ from: z.int(), to: z.int() }))
-    .optional()
-    .meta({ description: 'Which parts of the question are values of the call, in UTF-16 code units.' }),
-  detailsGone: z.literal(true).optional().meta({
-    description: 'The rule shows something, but it is no longer held: after an answer, or after a restart.',
-  }),
-  detailsHidden: z
-    .literal(true)
-    .optional()
-    .meta({ description: 'You may not answer, so you do not see it.' }),
 });
 
 function showDetails({ details, ...rest }: ShownDetails) {
   if (details === undefined) return rest;
   const { inserted, ...shown } = details;
-  return { details: shown, ...(inserted && { detailsInserted: inserted }) };
+  return { ...rest, details: shown, ...(inserted && { detailsInserted: inserted }) };
 }
 
 function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeof context> {
@@ -219,17 +252,23 @@ export const approvalAdminRoutes: Route[] = [
           '`ended`: only those that have ended, in the order in which they did, the last one first.',
       }),
     }),
-    answers: { 200: { description: 'Approvals.', schema: list('approvals', approval) } },
-    handle: async ({ services: { deps }, query }) => {
+    answers: { 200: { description: 'Approvals.', schema: list('approvals', listedApproval) } },
+    handle: async incoming => {
+      const { services, query } = incoming;
+      const { deps } = services;
       const { status, order, limit, cursor = null } = query;
+      const reader = answererOf(incoming);
       const rows =
         order === 'ended'
           ? await listEnded(deps.db, { status }, limit + 1, cursor)
           : await listApprovals(deps.db, { status }, limit + 1, before(query));
       const cast = Map.groupBy(await votesFor(deps.db, rows), vote => vote.approvalId);
-      const show = (row: ApprovalRecord) =>
-        approvalListed(row, cast.get(row.id) ?? [], deps.settings.approvedFor);
-      return Response.json(paged('approvals', rows, limit, row => row.id, show));
+      const show = (row: ApprovalRecord) => ({
+        ...approvalListed(row, cast.get(row.id) ?? [], deps.settings.approvedFor),
+        ...(row.status === 'pending' && showDetails(listedDetails(deps, row, reader))),
+      });
+      const shown = paged('approvals', rows, limit, row => row.id, show);
+      return Response.json(shown, { headers: { 'Cache-Control': 'no-store' } });
     },
   }),
   route({
@@ -286,7 +325,10 @@ export const approvalAdminRoutes: Route[] = [
         description:
           'Only a group may answer it (`not_an_approver`), the call was made in your name (`own_call`), or your passkey has to sign the approval (`proof_needed`).',
       },
-      409: { description: 'It was answered before, also by you, or has lapsed.' },
+      409: {
+        description:
+          'It was answered before, also by you, or has lapsed (`conflict`); or it has details that are not complete in lists, or are gone, and `seen` does not name them (`not_seen`).',
+      },
     },
     handle: async incoming => {
       const referenceId = incoming.params['referenceId'] ?? '';

@@ -23,7 +23,7 @@ export class Channel {
   }
 
   /** Another process on the same store. */
-  replica(limit = 1 << 20, vault = this.vault): HeldDetails {
+  replica(limit = 4 << 20, vault = this.vault): HeldDetails {
     return new HeldDetails({ db: this.#joined(), vault, now: () => this.now }, limit);
   }
 

@@ -16,11 +16,13 @@ import { until } from '../../support/faults.ts';
 import { Channel, FOREIGN } from './details-channel.ts';
 
 const SECRET = 'the customer is Ada';
-const DETAILS: Details = { question: null, fields: [{ path: 'a', value: SECRET }] };
+const DETAILS: Details = { question: null, fields: [{ path: 'a', value: SECRET }], complete: true };
 /** As many bytes as details can become in JSON: each of these characters is escaped. */
 const LARGE: Details = {
   question: null,
-  fields: Array.from({ length: 16 }, () => ({ path: 'p', value: '\u0001'.repeat(500) })),
+  folder: '/home/ann',
+  fields: Array.from({ length: 16 }, () => ({ path: 'p', value: '\u0001'.repeat(16_383) })),
+  complete: true,
 };
 
 let store: TestStore;
@@ -51,7 +53,7 @@ const answers = (): string[] => channel.of('answer');
 test('what passes over the channel says nothing, fits into a notification, and has one of few lengths', async () => {
   expect(await asker.find(approval)).toEqual(DETAILS);
   const inserted = [{ from: 0, to: SECRET.length }];
-  const asking = { question: `${SECRET}?`, inserted, fields: DETAILS.fields, omitted: 2 };
+  const asking = { question: `${SECRET}?`, inserted, fields: DETAILS.fields, omitted: 2, complete: false };
   expect(await asker.find(await held(asking))).toEqual(asking);
   const [first, second] = answers();
   expect(first?.length).toBe(second?.length as number);
@@ -137,7 +139,7 @@ test('nothing is answered about an approval that has ended in the store or by it
 });
 
 test('whatever else comes as an answer is ignored, and the true one is still taken', async () => {
-  const other = await held({ question: 'of another call', fields: [] });
+  const other = await held({ question: 'of another call', fields: [], complete: true });
   await asker.find(other);
   const replayed = answers();
   channel.transport = word => {
@@ -231,7 +233,7 @@ test('a copy lives for a minute and is not given on', async () => {
 });
 
 test('copies make room for what only this replica holds, and never take its place', async () => {
-  const size = JSON.stringify([null, [], 0, 'a', SECRET]).length + 400;
+  const size = JSON.stringify([null, [], { complete: true }, 'a', SECRET]).length + 400;
   const small = channel.replica(2 * size);
   const own = approvalRecord({ expiresAt: NOW + 3_600_000 });
   small.hold(own.id, DETAILS, own.expiresAt);

@@ -2,6 +2,7 @@
 // channel. The token is deleted once it was sent or the approval has ended. The channels make the texts and send them.
 
 import type { Channel } from '../../../core/channel.ts';
+import { beginningOf } from '../../../core/details.ts';
 import { waitAfter } from '../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
@@ -157,7 +158,8 @@ async function prepared(
     return () => slack.post(channel.channel, question);
   }
   const shows = approval.shows === 1;
-  const details = shows && channel.details ? await deps.details.find(approval) : null;
+  const found = shows && channel.details ? await deps.details.find(approval) : null;
+  const details = found && beginningOf(found);
   const message: NotificationMessage = {
     ...(await callFacts(deps, approval, key)),
     ...approvalLinks(publicUrl, token),
@@ -166,7 +168,7 @@ async function prepared(
     votesNeeded: approval.votesNeeded,
     proof: approval.proof,
     details,
-    reviewFirst: shows && details === null,
+    reviewFirst: shows && details?.complete !== true,
   };
   return async () => {
     await sendBy(settings, route, message);

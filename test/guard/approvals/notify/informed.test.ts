@@ -40,6 +40,7 @@ const details: Details = {
     { path: 'customer.name', value: 'Ana\u202e\n<b>' },
   ],
   omitted: 3,
+  complete: true,
 };
 const shown: NotificationMessage = { ...message, details };
 const hidden: NotificationMessage = { ...message, reviewFirst: true };
@@ -144,6 +145,7 @@ test('a notifier gets details as data, and nothing of them if it must not', asyn
 const many = (count: number, value: string): Details => ({
   question: null,
   fields: Array.from({ length: count }, (_, index) => ({ path: `items[${index}]`, value })),
+  complete: true,
 });
 
 test('Slack is sent no more than it takes; what is cut leads to where all of it can be seen', async () => {
@@ -159,12 +161,18 @@ test('Slack is sent no more than it takes; what is cut leads to where all of it 
 
 test('in Slack, the end of a long text is shown too, or people are led to where it is', async () => {
   const unseen = (count: number) => `Refund ${'\u200b'.repeat(count)}amount: 1 (END)`;
-  const whole = await slackText({ ...message, details: { question: unseen(480), fields: [] } });
+  const whole = await slackText({
+    ...message,
+    details: { question: unseen(480), fields: [], complete: true },
+  });
   expect([whole.includes('(END)'), links(whole)]).toEqual([true, ['approve', 'deny', '']]);
   // No part of it can pass for a line of its own.
   const parts = (JSON.parse(whole) as { blocks: { text?: { text: string } }[] }).blocks.slice(1, 3);
   expect(parts.map(each => each.text?.text.slice(0, 2))).toEqual(['Re', '… ']);
-  const long = await slackText({ ...message, details: { question: unseen(1900), fields: [] } });
+  const long = await slackText({
+    ...message,
+    details: { question: unseen(1900), fields: [], complete: true },
+  });
   expect([long.includes('(END)'), links(long)]).toEqual([false, ['', 'approve', 'deny']]);
 });
 
@@ -184,7 +192,12 @@ describe('the card for Teams', () => {
   test('reads no Markdown in what agents wrote, and names nobody', async () => {
     const markdown = '[click](https://evil.example) **x** _y_\r- z <at>Ana</at>';
     const names = { serverName: markdown, toolName: markdown, keyName: markdown, sessionLabel: markdown };
-    const about = { ...message, ...names, reason: markdown, details: { question: markdown, fields: [] } };
+    const about = {
+      ...message,
+      ...names,
+      reason: markdown,
+      details: { question: markdown, fields: [], complete: true },
+    };
     // The reader takes runs of text only, in which there is no Markdown.
     const { lines, fallbackText } = await teamsCard(about);
     expect(lines.join('\n')).toContain(

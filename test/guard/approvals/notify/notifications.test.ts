@@ -193,7 +193,7 @@ for (const engine of await engines()) {
       const by = settings({
         channels: { open: { ...channel, details: true }, closed: { ...channel, details: false } },
       });
-      const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
+      const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }], complete: true };
       const arrivedBy = async (channelName: string, about: Partial<ApprovalRecord>, held = true) => {
         const id = newId();
         if (held) deps.details.hold(id, details, NOW + 60_000);

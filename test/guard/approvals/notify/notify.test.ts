@@ -400,7 +400,7 @@ describe('by HTTP', () => {
       ...always
     } = hostile;
     expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);
-    const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }] };
+    const details = { question: 'Refund 5?', fields: [{ path: 'amount', value: '5' }], complete: true };
     const personEmail = 'ann@example.com';
     const more = { sessionLabel: null, personEmail, approverGroup: 'finance', votesNeeded: 2, details };
     const signed = { ...more, proof: 'passkey' as const };

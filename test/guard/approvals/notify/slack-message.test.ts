@@ -60,6 +60,7 @@ const DETAILS: Details = {
     { path: 'customer.name', value: 'Ann' },
   ],
   omitted: 2,
+  complete: true,
 };
 
 test('a question says what is known, and its buttons name the approval and nothing secret', () => {
@@ -155,7 +156,7 @@ test('Slack accepts what any agent makes of it, and what it sends back stays bel
     const group = { approverGroup: most, votesNeeded: 5, note: most };
     const approvedBy = Array(5).fill(`operator:${most.slice(0, 200)}@example.com`);
     const subject = about(group, { ...names, personEmail: most.slice(0, 320), approvedBy });
-    const question = questionMessage(subject, { question: most, fields, omitted: 3 });
+    const question = questionMessage(subject, { question: most, fields, omitted: 3, complete: false });
     const ended = endedMessage({ ...subject, approval: { ...subject.approval, status: 'denied' } });
     for (const message of [question, ended]) {
       await api.post('#approvals', message);
@@ -168,5 +169,7 @@ test('Slack accepts what any agent makes of it, and what it sends back stays bel
 
 test('a value cannot pass for a line of its own', () => {
   const fields = [{ path: 'memo', value: 'ok\namount: 1' }];
-  expect(read(questionMessage(about(), { question: null, fields }))).toContain('memo: ok\\u{000A}amount: 1');
+  expect(read(questionMessage(about(), { question: null, fields, complete: true }))).toContain(
+    'memo: ok\\u{000A}amount: 1',
+  );
 });

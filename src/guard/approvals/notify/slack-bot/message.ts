@@ -44,7 +44,8 @@ export type Shown = Details | 'none' | 'on the page' | 'gone';
 
 export function questionMessage(about: About, shown: Shown): SlackMessage {
   const texts = detailTexts(shown);
-  const unseen = typeof shown === 'string' ? shown !== 'none' : texts.length > DETAIL_SECTIONS;
+  const unseen =
+    typeof shown === 'string' ? shown !== 'none' : texts.length > DETAIL_SECTIONS || !shown.complete;
   return {
     text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
     blocks: [

@@ -2,6 +2,7 @@
 // however it ended. That is work of the worker: it survives restarts, and one replica does it.
 
 import { findChannel } from '../../../../core/channel.ts';
+import { beginningOf } from '../../../../core/details.ts';
 import { waitAfter } from '../../../../core/event.ts';
 import { type ApprovalRecord, findApproval } from '../../../../store/approvals.ts';
 import { findKey } from '../../../../store/keys.ts';
@@ -89,7 +90,8 @@ async function bringUpToDate(
 async function shownIn(deps: Deps, approval: ApprovalRecord, details: boolean): Promise<Shown> {
   if (approval.shows === 0) return 'none';
   if (!details) return 'on the page';
-  return (await deps.details.find(approval)) ?? 'gone';
+  const found = await deps.details.find(approval);
+  return found === null ? 'gone' : beginningOf(found);
 }
 
 async function aboutOf(deps: Deps, publicUrl: string, approval: ApprovalRecord): Promise<About> {
