@@ -64,9 +64,9 @@ const REASONED: Patch = {
 /** What approvers are asked, in the log. */
 const ASKED: Patch = {
   file: 'src/guard/check/check.ts',
-  find: 'const details = slice.spend(() => detailsOf(asking.rule, request.args));',
-  replace: `const details = slice.spend(() => detailsOf(asking.rule, request.args));
-    if (details?.question) entry.reason = details.question;`,
+  find: 'this.#holdDetails(slice, asking, referenceId, expiresAt);',
+  replace: `this.#holdDetails(slice, asking, referenceId, expiresAt);
+    entry.reason = detailsOf(asking.rule, request.args)?.question ?? entry.reason;`,
 };
 /** What is shown on another replica, also as plain text. */
 const PLAIN: Patch = {

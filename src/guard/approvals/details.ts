@@ -132,11 +132,12 @@ export class HeldDetails {
 
   /** For lists, which ask nobody: what this process holds. `elsewhere` if only another replica can have them. */
   beginning(approval: ApprovalRecord): Beginning | 'elsewhere' | null {
-    if (!isOpen(approval, this.#now())) return null;
+    const now = this.#now();
+    if (!isOpen(approval, now)) return null;
     const { id } = approval;
     const entry = this.#current(this.#own, id) ?? this.#current(this.#copies, id);
     if (entry === null) {
-      const isMissing = (this.#missing.get(id) ?? 0) > this.#now();
+      const isMissing = (this.#missing.get(id) ?? 0) > now;
       return this.#db.hintsReachReplicas && !isMissing ? 'elsewhere' : null;
     }
     const details = readDetails(entry.beginning ?? entry.bytes);

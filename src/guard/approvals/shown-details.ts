@@ -52,7 +52,8 @@ export function listedDetails(deps: Deps, approval: ApprovalRecord, reader: Answ
 
 function withoutDetails(approval: ApprovalRecord, reader: Answerer | 'link'): ShownDetails | null {
   if (approval.shows === 0) return {};
-  return reader === 'link' || mayAnswer(approval, reader) ? null : { detailsHidden: true };
+  if (reader !== 'link' && !mayAnswer(approval, reader)) return { detailsHidden: true };
+  return null;
 }
 
 /**
