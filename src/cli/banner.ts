@@ -1,7 +1,7 @@
 // What `toolgate serve` says once it serves: where it is, how to use it and, if it is new, the first key and the link for
 // the first operator. Where these must not be printed, they are entries of a file, and the text names the file.
 
-import { delimiter, dirname } from 'node:path';
+import { delimiter, dirname, resolve } from 'node:path';
 import type { Welcome } from '../main.ts';
 import type { PrintedSecret } from '../printed-secrets.ts';
 import type { IO } from './io.ts';
@@ -13,6 +13,7 @@ export async function banner(
   io: IO,
   url: string,
   { key, setupUrl, adminTokenPath }: Welcome,
+  place: Place,
   keptIn: string | null,
 ): Promise<string> {
   const bold = (text: string) => io.stdout.style('bold', text);
@@ -21,7 +22,7 @@ export async function banner(
     `  ${bold('Toolgate')} serves on ${url}`,
     `  Dashboard: ${url}/dashboard`,
     `  API reference: ${url}/docs`,
-    ...(await pathLine(io)),
+    ...(await commandLine(io, place)),
     '',
   ];
   if (keptIn === null) {
@@ -37,7 +38,7 @@ export async function banner(
 }
 
 const LINK = 'link to create the first operator';
-const ONE_TIME = 'one-time link; it ends those that were printed before, also by other replicas';
+const ONE_TIME = 'one-time link; it replaces those of earlier starts and of other replicas';
 const WHY_KEPT = 'They are not printed, because logs are kept and read by others (TOOLGATE_PRINT_SECRETS).';
 
 /** The same secrets as entries of a file. */
@@ -59,12 +60,22 @@ function keyLines(url: string, key: string, bold: (text: string) => string): str
   ];
 }
 
-/** How to reach the command line from another terminal, unless `toolgate` is found there already. */
-async function pathLine(io: IO): Promise<string[]> {
+/** Where the service is, for commands on this machine. */
+export interface Place {
+  port: number;
+  dataDir: string;
+}
+
+const USUAL_PORT = 8787;
+
+/** What makes the command line work in other terminals, in any folder. Nothing, if `toolgate` is installed there already. */
+async function commandLine(io: IO, { port, dataDir }: Place): Promise<string[]> {
   // What this loads must not delay the start.
   const { ourProgram } = await import('./clients/places.ts');
   const [program = '', ...more] = ourProgram();
   const folder = dirname(program);
   if (more.length > 0 || (io.env['PATH'] ?? '').split(delimiter).includes(folder)) return [];
-  return [`  Command line, in other terminals: export PATH="${folder}:$PATH"`];
+  const words = [`PATH="${folder}:$PATH"`, `TOOLGATE_DATA_DIR="${resolve(io.cwd, dataDir)}"`];
+  if (port !== USUAL_PORT) words.push(`TOOLGATE_PORT=${port}`);
+  return [`  Command line, in other terminals: export ${words.join(' ')}`];
 }

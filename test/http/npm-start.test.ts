@@ -37,6 +37,12 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       return /serves on/.test(output.text);
     });
     const url = /serves on (\S+)/.exec(output.text)?.[1] ?? '';
+    await until('it says where to go on', () => output.text.includes('Command line, in other terminals'));
+    expect(output.text).toContain(`Dashboard: ${url}/dashboard`);
+    const { port } = new URL(url);
+    expect(output.text).toContain(
+      `export PATH="${ROOT}/bin:$PATH" TOOLGATE_DATA_DIR="${dataDir}" TOOLGATE_PORT=${port}\n`,
+    );
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     const all = below(npm.pid);
     try {

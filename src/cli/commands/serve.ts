@@ -80,7 +80,7 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     link?.ready(running, () => stop('SIGTERM'));
     if (worker === undefined || worker === 1) {
       if (['0', 'false'].includes(io.env['NODE_TLS_REJECT_UNAUTHORIZED'] ?? '')) log.warn(UNVERIFIED);
-      await running.welcome(shown => greet(io, running.url, shown, file));
+      await running.welcome(shown => greet(io, running, loaded.config, shown, file));
     }
   } catch (error) {
     say(io, `toolgate: ${explain(error, where)}`);
@@ -101,10 +101,18 @@ function printer(io: IO, file: SecretFile | null): PrintApproval {
   };
 }
 
-async function greet(io: IO, url: string, shown: Welcome, file: SecretFile | null): Promise<void> {
+async function greet(
+  io: IO,
+  { url, port }: Running,
+  { dataDir }: Config,
+  shown: Welcome,
+  file: SecretFile | null,
+): Promise<void> {
   // An earlier link is dead, whether or not there is a new one.
   await file?.keep(secretsOf(url, shown), [SETUP_LINK]);
-  await io.stdout.send(new TextEncoder().encode(await banner(io, url, shown, file?.path ?? null)));
+  await io.stdout.send(
+    new TextEncoder().encode(await banner(io, url, shown, { port, dataDir }, file?.path ?? null)),
+  );
 }
 
 const UNVERIFIED =
