@@ -1,6 +1,6 @@
-// Makes the first admin, through a one-time link that the service prints at its start: only somebody who runs the
-// service can read its output. The link is valid while no admin can sign in. Operators with lower roles, who may have
-// come first through single sign-on, and people who are only invited do not matter for this.
+// Makes the first admin, through a one-time link that the service prints at its start, or writes into a file: only
+// somebody who runs the service can read either. The link is valid while no admin can sign in. Operators with lower
+// roles, who may have come first through single sign-on, and people who are only invited do not matter for this.
 
 import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
