@@ -6,12 +6,13 @@ import { GuardError } from '../../core/errors.ts';
 import { amountOf, type Limit, unitsAllowed } from '../../core/limit.ts';
 import type { Queries } from '../../store/db.ts';
 import { type Counted, deleteCounts, listUsed, removeEnded, type Used } from '../../store/limits.ts';
+import { newestTime } from '../../store/newest-time.ts';
 import { findPolicy, findPolicyVersion } from '../../store/policies.ts';
 import { recordChange } from '../changes.ts';
 import type { Chore } from '../chores.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { POLICIES_LOCK } from '../locks.ts';
-import { countLock, limitId } from './limits.ts';
+import { countLock, limitId, readTime } from './limits.ts';
 import { noSuchPolicy } from './policies.ts';
 
 /** What a subject has used of a limit, in calls or as an amount. */
@@ -124,10 +125,23 @@ const BATCH = 500;
 /** Removes what ended a day ago, once a minute. */
 export function forgetCounts(): Chore {
   let next = 0;
-  return async ({ db, now }) => {
+  return async deps => {
+    const { now } = deps;
     if (now() < next && now() > next - EVERY_MS) return false;
-    if ((await removeEnded(db, now() - KEPT_MS, BATCH)) === BATCH) return true;
+    if ((await forgetEnded(deps)) === BATCH) return true;
     next = now() + EVERY_MS;
     return false;
   };
+}
+
+/**
+ * A clock that is ahead must not remove what other replicas still count by, nor this one once its clock is right: so
+ * neither the database's time nor the newest entry of the log is passed. SQLite has no clock of its own.
+ */
+function forgetEnded({ db, now }: Deps): Promise<number> {
+  return db.transaction({}, async tx => {
+    const { decidedAt } = await readTime(tx, now);
+    const recordedAt = (await newestTime(tx)) ?? 0;
+    return removeEnded(tx, Math.min(decidedAt, recordedAt) - KEPT_MS, BATCH);
+  });
 }

@@ -6,9 +6,10 @@ import { parseJson } from '../../../src/core/json.ts';
 import type { Limit } from '../../../src/core/limit.ts';
 import type { Rule } from '../../../src/core/policy.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
+import { recordChange } from '../../../src/guard/changes.ts';
 import { CheckWork, newMemory } from '../../../src/guard/check/check.ts';
 import { MOVED, type Outcome } from '../../../src/guard/check/commit.ts';
-import { resetLimit } from '../../../src/guard/check/limit-admin.ts';
+import { forgetCounts, resetLimit } from '../../../src/guard/check/limit-admin.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
@@ -211,6 +212,21 @@ for (const engine of await engines()) {
       await policy({ calls: 1, each: 'hour' });
       expect(await decisions(pay())).toEqual(['allow']);
       now += 24 * HOUR;
+      expect(await decisions(pay())).toEqual(['deny']);
+    });
+
+    test('a replica whose clock is days ahead forgets nothing that others still count by', async () => {
+      now = Date.now();
+      await policy({ calls: 1, within: '1h' });
+      expect(await decisions(pay())).toEqual(['allow']);
+      const ahead = depsAt(store.db, () => now + 48 * HOUR);
+      const forget = forgetCounts();
+      expect([await forget(ahead), await counted()]).toEqual([false, 1]);
+      expect(await decisions(pay())).toEqual(['deny']);
+      // On PostgreSQL not even if its calls are in the record; on SQLite there is no other clock than the process's.
+      if (engine === 'sqlite') return;
+      await recordChange(store.db, ahead, 'admin', 'policy.update', policyId, {});
+      expect([await forgetCounts()(ahead), await counted()]).toEqual([false, 1]);
       expect(await decisions(pay())).toEqual(['deny']);
     });
 
