@@ -90,7 +90,7 @@ const NAMED: [RegExp, string][] = [
     'guard/key-lock mcp/administration mcp/drift mcp/names http/keys mcp/hostile-list',
   ],
   [/^guard\/(mcp-sessions|check\/outcomes|hints)/, 'mcp/sessions http/audit replicas/hints'],
-  [/^guard\/check\/(annotations|rule-digest)/, 'mcp/annotations approvals/grants'],
+  [/^guard\/(check\/annotations|rule-digest)/, 'mcp/annotations approvals/grants'],
   [/^guard\/check\/limits/, 'faults/p24'],
   [/^guard\/first-start/, 'http/first-start'],
   [/^guard\/rate-limit/, 'guard/rate-limit approvals/rate-limit'],

@@ -41,9 +41,8 @@ export function* suggestedPolicy(seen: Seen): Generator<void, string> {
   const { policy } = seen;
   const tools = seen.tools.mostCalled();
   const [ruled, unruled] = yield* parted(tools, tool => keptRules(tool, policy).length > 0);
-  const asked = new Map(seen.outcomes.map(each => [joinName(each.serverName, each.toolName), each]));
-  const write = (tool: SeenTool) =>
-    toolRules(tool, policy, asked.get(joinName(tool.serverName, tool.toolName)));
+  const asked = Map.groupBy(seen.outcomes, nameOf);
+  const write = (tool: SeenTool) => toolRules(tool, policy, asked.get(nameOf(tool)) ?? []);
   const { kept, left } = yield* fitting(ruled, write, policy.limits);
   const lines = [
     ...comments('', header(seen, tools)),
@@ -83,9 +82,23 @@ function time(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-function toolRules(tool: SeenTool, policy: Policy, outcomes: remarks.Outcomes | undefined): ToolRules {
-  const rules = rulesFor(tool, policy);
-  const about = [remarks.callsRemark(tool), ...remarks.approvedRemark(rules, outcomes)];
+const nameOf = ({ serverName, toolName }: { serverName: string; toolName: string }): string =>
+  joinName(serverName, toolName);
+
+function toolRules(tool: SeenTool, policy: Policy, outcomes: readonly remarks.Outcomes[]): ToolRules {
+  const kept = rulesFor(tool, policy);
+  const rules = [...kept.values()];
+  const alone = rules.filter(rule => rule.action === 'require_approval').length === 1;
+  const about = [
+    remarks.callsRemark(tool),
+    ...Array.from(kept).flatMap(([index, rule]) =>
+      remarks.approvedRemark(
+        rule,
+        alone,
+        outcomes.find(each => each.rule === index),
+      ),
+    ),
+  ];
   return { tool, rules, lines: [...comments('  ', about), ...rules.map(ruleLine)] };
 }
 

@@ -5,9 +5,9 @@ import { exactRule } from './exact-rule.ts';
 import { conditionsOf, type Policy, type Rule } from './policy.ts';
 import type { SeenTool } from './seen-tools.ts';
 
-/** Empty where no rule decided anything about the tool. */
-export function rulesFor(tool: SeenTool, policy: Policy): Rule[] {
-  return keptRules(tool, policy).map(index => narrowed(policy.rules[index] as Rule, tool));
+/** The rules that are kept, by their numbers. Empty where no rule decided anything about the tool. */
+export function rulesFor(tool: SeenTool, policy: Policy): Map<number, Rule> {
+  return new Map(keptRules(tool, policy).map(index => [index, narrowed(policy.rules[index] as Rule, tool)]));
 }
 
 /**

@@ -8,10 +8,12 @@ import { ruleLine } from './policy-text.ts';
 import type { SeenTool } from './seen-tools.ts';
 import { safeJson } from './visible.ts';
 
-/** What became of the questions about a tool that are no longer open. */
+/** What became of the questions about a tool that one rule asked, and that are no longer open. */
 export interface Outcomes {
   serverName: string;
   toolName: string;
+  /** The number of the rule in the current policy. */
+  rule: number;
   approved: number;
   /** Denied, or not answered in time. */
   refused: number;
@@ -44,18 +46,18 @@ export function callsRemark(tool: SeenTool): string {
   return `${counted(tool.calls, 'call')}: ${shown.join(', ')}.${old}`;
 }
 
-/** What to change if people approve every call of a tool; empty otherwise. */
-export function approvedRemark(rules: readonly Rule[], outcomes: Outcomes | undefined): string[] {
-  const asking = rules.filter(rule => rule.action === 'require_approval');
+/**
+ * What to change in a rule if people approved every question that it asked; empty otherwise. `alone`: it is the only rule
+ * for the tool that asks.
+ */
+export function approvedRemark(rule: Rule, alone: boolean, outcomes: Outcomes | undefined): string[] {
   const { approved = 0, refused = 0 } = outcomes ?? {};
-  const [rule] = asking;
-  if (rule === undefined || refused > 0 || approved < ENOUGH_QUESTIONS) return [];
-  const said = `Asked ${number(approved)} times, always approved.`;
-  if (asking.length > 1)
-    return [`${said} To ask no more, change require_approval to allow in one of these rules.`];
+  if (rule.action !== 'require_approval' || refused > 0 || approved < ENOUGH_QUESTIONS) return [];
   const { tool, when, during } = rule;
   const allowing = ruleLine({ tool, action: 'allow', when, during }).trim();
-  return [`${said} To ask no more, change the rule that asks to:`, `  ${allowing}`];
+  const said = `Asked ${number(approved)} times, always approved. To ask no more, change`;
+  if (alone) return [`${said} the rule that asks to:`, `  ${allowing}`];
+  return [`${said} this rule:`, `  ${ruleLine(rule).trim()}`, 'to:', `  ${allowing}`];
 }
 
 /** The length of a period in words, as a lower bound: `90 days`. */

@@ -279,6 +279,32 @@ export async function earlierApprovals(
   return row as Earlier;
 }
 
+/** How questions ended that one rule asked. */
+export interface Answered {
+  ruleDigest: string | null;
+  approved: number;
+  /** Denied, or not answered in time. */
+  refused: number;
+}
+
+/** The same for each rule that asked, in the place of all of them together. */
+export function answersByRule(
+  db: Queries,
+  { id, keyId, serverName, toolName }: Pick<ApprovalRecord, 'id' | 'keyId' | 'serverName' | 'toolName'>,
+  after: string,
+): Promise<Answered[]> {
+  return db.all(
+    `WITH earlier AS (
+       SELECT status, rule_digest FROM approvals
+       WHERE key_id = $1 AND server_name = $2 AND tool_name = $3 AND id >= $4 AND id < $5
+       ORDER BY id DESC LIMIT ${MOST_EARLIER})
+     SELECT rule_digest AS "ruleDigest", count(CASE WHEN status = 'approved' THEN 1 END) AS approved,
+       count(CASE WHEN status IN ('denied', 'timed_out') THEN 1 END) AS refused
+     FROM earlier GROUP BY rule_digest`,
+    [keyId, serverName, toolName, after, id],
+  );
+}
+
 /**
  * An approval as the admin API lists it, with its votes. `approvedFor` is how long an approval of one call can be spent.
  */

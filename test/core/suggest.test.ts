@@ -84,7 +84,7 @@ test('one rule for each tool that was called, by server and name, with counts an
     call('github__delete_repo', 0, 'deny', 3),
     call('shell__run', 'no rule', 'deny', 2),
   ];
-  const outcomes = [{ serverName: 'pay', toolName: 'refund', approved: 40, refused: 0 }];
+  const outcomes = [{ serverName: 'pay', toolName: 'refund', rule: 2, approved: 40, refused: 0 }];
   const offered = [
     { serverName: 'github', toolName: 'list_issues' },
     { serverName: 'github', toolName: 'create_issue' },
@@ -186,13 +186,32 @@ test('denies everything if nothing was allowed or asked', () => {
 test('people always approve only if nobody ever refused, and only where a rule asks', () => {
   const asks = policyOf([{ tool: 'a__t', action: 'require_approval', show: 'all' }]);
   const remark = (policy: CompiledPolicy, approved: number, refused: number) => {
-    const outcomes = [{ serverName: 'a', toolName: 't', approved, refused }];
+    const outcomes = [{ serverName: 'a', toolName: 't', rule: 0, approved, refused }];
     return /Asked .*approved/.exec(suggest(policy, [call('a__t', 0, 'pending')], { outcomes }))?.[0];
   };
   expect(remark(asks, 5, 0)).toBe('Asked 5 times, always approved');
   expect(remark(asks, 4, 0)).toBeUndefined();
   expect(remark(asks, 400, 1)).toBeUndefined();
   expect(remark(policyOf([{ tool: 'a__t', action: 'allow' }]), 5, 0)).toBeUndefined();
+});
+
+test('of several rules that ask, the one whose questions were always approved is named', () => {
+  const policy = policyOf([
+    { tool: 'a__t', action: 'require_approval', when: 'args.n > 9', show: 'all' },
+    { tool: 'a__t', action: 'require_approval', during: 'mon-fri', show: 'all' },
+  ]);
+  const about = { serverName: 'a', toolName: 't' };
+  const outcomes = [
+    { ...about, rule: 0, approved: 9, refused: 1 },
+    { ...about, rule: 1, approved: 7, refused: 0 },
+  ];
+  expect(suggest(policy, [call('a__t', 1, 'pending'), call('a__t', 0, 'pending')], { outcomes })).toContain(
+    `  # Asked 7 times, always approved. To ask no more, change this rule:
+  #   - { tool: "a__t", action: require_approval, during: "mon-fri", show: all }
+  # to:
+  #   - { tool: "a__t", action: allow, during: "mon-fri" }
+  - {`,
+  );
 });
 
 test('a rule for several tools loses its name, which is unique; one that is left out is told with it', () => {

@@ -16,6 +16,7 @@ import type { Deps } from '../deps.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
 import { keyName } from '../rations/rations.ts';
 import { Turns } from '../rations/turns.ts';
+import { ruleDigest } from '../rule-digest.ts';
 import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
 import { type Case, type Group, type GroupMemory, readGroup } from './cases.ts';
@@ -27,7 +28,6 @@ import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
 import { attributesOf, type CheckRequest, type Verdict } from './request.ts';
-import { ruleDigest } from './rule-digest.ts';
 import { Shadows } from './shadow.ts';
 import { Slice } from './slice.ts';
 

@@ -11,10 +11,10 @@ import { askingRule, asksForApproval, decide, type Facts } from '../../core/deci
 import type { Situation } from '../../core/situation.ts';
 import type { Shadow } from '../../store/audit-entry.ts';
 import type { Transaction } from '../../store/db.ts';
+import { ruleDigest } from '../rule-digest.ts';
 import { type ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
 import { LimitFacts, type Metered, meteredBy } from './limits.ts';
 import type { CheckRequest } from './request.ts';
-import { ruleDigest } from './rule-digest.ts';
 
 /** Null if the shadow cannot judge the call. The real verdict does not depend on it. */
 export function considerShadow(

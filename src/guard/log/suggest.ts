@@ -4,10 +4,11 @@
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { seenCall } from '../../core/decided-by.ts';
 import { GuardError } from '../../core/errors.ts';
+import type { Rule } from '../../core/policy.ts';
 import { byName, SeenTools } from '../../core/seen-tools.ts';
 import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/suggest.ts';
 import type { Outcomes } from '../../core/suggestion-remarks.ts';
-import { earlierApprovals } from '../../store/approvals.ts';
+import { answersByRule } from '../../store/approvals.ts';
 import { firstIdAt } from '../../store/audit.ts';
 import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
 import type { Queries } from '../../store/db.ts';
@@ -16,6 +17,7 @@ import { findPolicy } from '../../store/policies.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
+import { ruleDigest } from '../rule-digest.ts';
 import { type CountedCall, countedCalls } from './counted-calls.ts';
 import { inTurn, nextTurn, Slices } from './turns.ts';
 
@@ -38,7 +40,7 @@ async function suggestion(deps: Deps, key: KeyRecord, from: number): Promise<str
   const seen = await seenSince(deps, key.id, policy, from, to);
   const unusedFrom = to - UNUSED_MS;
   const longer = unusedFrom < from ? await seenSince(deps, key.id, policy, unusedFrom, to) : seen;
-  const outcomes = await outcomesOf(db, key.id, seen);
+  const outcomes = await outcomesOf(db, key.id, policy, seen);
   const offered = await offeredTo(db, key.id);
   const steps = suggestedPolicy({ ...seen, keyName: key.name, policy, outcomes, longer, offered });
   const slices = new Slices();
@@ -81,17 +83,31 @@ async function seenSince(
 
 const versionOf = ({ policyId, policyVersion }: CountedCall): string => `${policyId} ${policyVersion}`;
 
-/** What people answered about the tools of the key, in the time that was counted. */
-async function outcomesOf(db: Queries, keyId: string, { tools, from, to }: Counted): Promise<Outcomes[]> {
+/**
+ * What people answered about the tools of the key, in the time that was counted, for each rule of the current policy that
+ * asked. Questions may also come from a limit that was used up, or from a rule that is gone: they say nothing about others.
+ */
+async function outcomesOf(
+  db: Queries,
+  keyId: string,
+  { rules }: CompiledPolicy,
+  { tools, from, to }: Counted,
+): Promise<Outcomes[]> {
   const asked = [...tools.all()]
     .filter(tool => tool.counts.pending > 0)
     .sort((a, b) => b.counts.pending - a.counts.pending || byName(a, b))
     .slice(0, MOST_ASKED);
   const outcomes: Outcomes[] = [];
-  for (const { serverName, toolName } of asked) {
+  for (const { serverName, toolName, candidates } of asked) {
     const before = { id: firstIdAt(to), keyId, serverName, toolName };
-    const { approved, denied, timedOut } = await earlierApprovals(db, before, firstIdAt(from));
-    outcomes.push({ serverName, toolName, approved, refused: denied + timedOut });
+    for (const { ruleDigest: digest, approved, refused } of await answersByRule(
+      db,
+      before,
+      firstIdAt(from),
+    )) {
+      const rule = candidates.find(index => ruleDigest(rules[index] as Rule) === digest);
+      if (rule !== undefined) outcomes.push({ serverName, toolName, rule, approved, refused });
+    }
     await nextTurn();
   }
   return outcomes;

@@ -8,6 +8,7 @@ import { parsePolicy } from '../../../src/core/policy-file.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { suggestPolicy } from '../../../src/guard/log/suggest.ts';
+import { ruleDigest } from '../../../src/guard/rule-digest.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
 import { insertAudit } from '../../../src/store/audit.ts';
 import type { AuditEntry } from '../../../src/store/audit-entry.ts';
@@ -139,11 +140,15 @@ for (const engine of await engines()) {
           const about = { id, keyId: 'key-1', serverName: 'pay', toolName: 'refund', createdAt: at };
           insertApproval(tx, approvalRecord({ ...about, ...more }), `token ${id}`);
         });
-      for (const at of times) await approve(at, { status: 'approved' });
-      await approve(NOW - 60 * DAY, { status: 'denied' });
+      // Somebody else asked: a limit that was used up, or a rule that is gone.
+      for (const at of times) await approve(at, { status: 'approved', ruleDigest: 'of another rule' });
+      expect(await since(30 * DAY)).not.toContain('always approved');
+      const ruled = { ruleDigest: ruleDigest({ tool: 'pay__*', action: 'require_approval', show: 'all' }) };
+      for (const at of times) await approve(at, { status: 'approved', ...ruled });
+      await approve(NOW - 60 * DAY, { status: 'denied', ...ruled });
       const remark = '# Asked 6 times, always approved. To ask no more, change the rule that asks to:';
       expect(await since(30 * DAY)).toContain(remark);
-      await approve(NOW - HOUR / 2, { status: 'timed_out' });
+      await approve(NOW - HOUR / 2, { status: 'timed_out', ...ruled });
       expect(await since(30 * DAY)).not.toContain('always approved');
     });
 
