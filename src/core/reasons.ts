@@ -188,6 +188,14 @@ function afterUnfreed(text: string): string {
   return unfreed === null ? text : unfreed.slice(unfreed.indexOf('.') + 1);
 }
 
+/** Whether people freed a call that is allowed, by an approval or a grant; true if that cannot be told for sure. */
+export function wasFreed(call: RecordedCall, recorded: CompiledPolicy | null): boolean {
+  // Callers choose the names of tools, so that these words alone tell nothing.
+  if (call.decision !== 'allow' || !call.reason.includes(says.FREED)) return false;
+  const { cause, asked } = readReason(call, recorded);
+  return asked || cause === 'unread';
+}
+
 /** Why a rule was passed over. */
 export type PassedOver =
   | { why: 'false' | 'failed'; condition: number }

@@ -9,6 +9,7 @@ import { joinName } from './name.ts';
 import { possibilities } from './possibilities.ts';
 import { type RecordedCall, readReason, type Told } from './reasons.ts';
 import { provenBy, provesNothing, textOf } from './recorded.ts';
+import { FREED } from './sentences.ts';
 import { scopeOfRecollection } from './situation.ts';
 
 export interface About {
@@ -18,7 +19,10 @@ export interface About {
   keyName: string | null;
 }
 
-export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: About): Decision | 'depends' {
+/** `unasked`: it would be allowed, and nobody asked, although people had to free it. */
+export type Outcome = Decision | 'unasked' | 'depends';
+
+export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: About): Outcome {
   const { recorded } = about;
   const told = readReason(call, recorded);
   // No policy allows what is outside a session's scope, and none decides about what the key's setting forwards.
@@ -32,7 +36,7 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
     inPersonsName: personId !== null,
   });
   const proven = recorded === null ? provesNothing() : provenBy(call, recorded, told);
-  const outcomes = new Set<Decision>();
+  const outcomes = new Set<Outcome>();
   for (const found of possibilities(draft, { serverName, toolName }, proven, scope)) {
     const { decision } = decide(found, NO_FACTS);
     const isLimited = draft.rules[found.index]?.limit !== undefined;
@@ -65,25 +69,28 @@ function sameRule(draft: CompiledPolicy, index: number, recorded: CompiledPolicy
 
 /**
  * What the call would have come to, if the draft's rules say `decision`. Whatever the record says to have stood in the
- * way of the call, apart from rules, would stand there again; who was asked would answer the same.
+ * way of the call, apart from rules, would stand there again; who was asked would answer the same. Of a reason that cannot
+ * be read, only the words may tell that people freed the call.
  */
 function compared(
   decision: Decision,
   isLimited: boolean,
   call: RecordedCall,
   told: Told,
-): readonly Decision[] {
+): readonly Outcome[] {
   const { cause, asked, unseen, noPlace } = told;
   const same = call.decision;
+  const mayBeFreed = same === 'allow' && (asked || (cause === 'unread' && call.reason.includes(FREED)));
+  const allowed: Outcome = mayBeFreed ? 'unasked' : 'allow';
   if (decision === 'deny') return ['deny'];
-  if (cause === 'unread') return [decision, same];
+  if (cause === 'unread') return [decision === 'allow' ? allowed : decision, same];
   if (cause === 'drift') return [same];
   // A limit comes before what holds the call.
   if (cause === 'limit' && isLimited) return [same];
   if (decision === 'pending') return asked || unseen || cause === 'unmetered' ? [same] : ['pending'];
   if (noPlace) return [same];
-  if (cause === 'limit') return ['allow'];
-  if (cause === 'unmetered') return [isLimited ? same : 'allow'];
-  if (cause === 'limit or drift') return isLimited ? [same] : ['allow', same];
-  return unseen && isLimited ? ['allow', same] : ['allow'];
+  if (cause === 'limit') return [allowed];
+  if (cause === 'unmetered') return [isLimited ? same : allowed];
+  if (cause === 'limit or drift') return isLimited ? [same] : [allowed, same];
+  return unseen && isLimited ? [allowed, same] : [allowed];
 }

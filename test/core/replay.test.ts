@@ -68,7 +68,11 @@ const TABLE: Record<string, Row[]> = {
     [ASK, {}, ALLOW, 'pending -> allow'],
     [ASK, { freedom: FREED }, [rule('require_approval', { when: 'true' })], 'allow -> allow'],
     [ASK, { freedom: FREED }, DENY, 'allow -> deny'],
-    [ASK, { freedom: FREED }, ALLOW, 'allow -> allow'],
+    [ASK, { freedom: FREED }, ALLOW, 'allow -> unasked'],
+    [ASK, { freedom: { ...FREED, kind: 'grant' } }, ALLOW, 'allow -> unasked'],
+    [ASK, { freedom: FREED }, [rule('allow', { when: 'args.n > 1' }), ...ASK], 'allow -> depends'],
+    [ASKING, { usedUp: true, freedom: FREED }, ALLOW, 'allow -> unasked'],
+    [ASKING, { usedUp: true, freedom: FREED }, LIMITED, 'allow -> allow'],
     [ASK, { repeats: DENIED }, [rule('require_approval', { when: 'true' })], 'deny -> deny'],
     [ASK, { repeats: DENIED }, ALLOW, 'deny -> allow'],
     [ASK, { approvalLimit: 'too many' }, [rule('require_approval', { when: 'true' })], 'deny -> deny'],
@@ -168,10 +172,10 @@ test('a rule that is added above changes what it decides, and the rest stays kno
 });
 
 test('a version that cannot be read proves nothing', () => {
-  const outcome = (decision: Decision, draft: Rule[]) =>
+  const outcome = (decision: Decision, draft: Rule[], reason = 'Because.') =>
     outcomeOf(
       compile(draft),
-      recordOf(CALL, { decision, reason: 'Because.', ruleIndex: 0, freedBy: null, repeats: null }),
+      recordOf(CALL, { decision, reason, ruleIndex: 0, freedBy: null, repeats: null }),
       {
         recorded: null,
         keyName: 'agent',
@@ -181,4 +185,6 @@ test('a version that cannot be read proves nothing', () => {
   expect(outcome('allow', ALLOW)).toBe('allow');
   expect(outcome('allow', ASK)).toBe('depends');
   expect(outcome('pending', ASK)).toBe('pending');
+  // People may have freed it, so nobody calls it unchanged.
+  expect(outcome('allow', ALLOW, 'A rule asks; freed by approval 7.')).toBe('depends');
 });

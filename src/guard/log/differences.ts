@@ -21,6 +21,7 @@ const MOST_LISTED = 1000;
 const MOST_EXAMPLES = 5;
 
 interface Group {
+  from: Decision;
   to: Decision;
   /** All have the same key, tool and decision. */
   of: CountedCall[];
@@ -33,11 +34,12 @@ export class Differences {
   total = 0;
   readonly #groups = new Map<string, Group>();
 
-  add(call: CountedCall, to: Decision): void {
+  /** `from` is not the decision of the call if people freed it, and would not be asked any more. */
+  add(call: CountedCall, to: Decision, from = call.decision): void {
     this.total += call.count;
-    const name = `${nameOf(call)}\n${to}`;
+    const name = `${nameOf(call)}\n${from}\n${to}`;
     const group = this.#groups.get(name);
-    if (group === undefined) this.#groups.set(name, { to, of: [call], calls: call.count });
+    if (group === undefined) this.#groups.set(name, { from, to, of: [call], calls: call.count });
     else {
       group.of.push(call);
       group.calls += call.count;
@@ -69,7 +71,7 @@ function nameOf({ serverName, toolName, keyId, decision }: CountedCall): string 
   return `${serverName}\n${toolName}\n${keyId}\n${decision}`;
 }
 
-function shown({ of, to, calls }: Group, examples: string[]): Difference {
-  const { serverName, toolName, keyId, decision: from } = of[0] as CountedCall;
+function shown({ of, from, to, calls }: Group, examples: string[]): Difference {
+  const { serverName, toolName, keyId } = of[0] as CountedCall;
   return { serverName, toolName, keyId, from, to, calls, examples };
 }

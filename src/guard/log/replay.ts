@@ -3,8 +3,7 @@
 // number of different calls and not with the length of the log. core/replay.ts finds the outcome of each.
 
 import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import type { Decision } from '../../core/decide.ts';
-import { outcomeOf } from '../../core/replay.ts';
+import { type Outcome as Found, outcomeOf } from '../../core/replay.ts';
 import { renamedKeys } from '../../store/changes.ts';
 import type { Queries } from '../../store/db.ts';
 import { listKeyNames } from '../../store/keys.ts';
@@ -36,6 +35,7 @@ export async function replay(deps: Deps, draft: CompiledPolicy, from: number, to
   const keyNames = await namesOf(deps.db, counted);
   for await (const { call, outcome } of outcomes(deps, draft, counted.calls, keyNames)) {
     if (outcome === 'depends') depends += call.count;
+    else if (outcome === 'unasked') changes.add(call, 'allow', 'pending');
     else if (outcome !== call.decision) changes.add(call, outcome);
   }
   return {
@@ -50,7 +50,7 @@ export async function replay(deps: Deps, draft: CompiledPolicy, from: number, to
 
 interface Outcome {
   call: CountedCall;
-  outcome: Decision | 'depends';
+  outcome: Found;
 }
 
 /** The calls of one version come after those of another, so that only one recorded version is in memory at a time. */

@@ -1,9 +1,14 @@
-// Compares what the shadow of a key said with what was really decided, over a period, from the counts by context.
+// Compares what the shadow of a key said with what was really decided, over a period, from the counts by context. A call
+// that people freed, and that the shadow allows without asking, is a difference.
 
+import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { GuardError } from '../../core/errors.ts';
+import { wasFreed } from '../../core/reasons.ts';
 import type { Shadow } from '../../store/audit-entry.ts';
+import type { Queries } from '../../store/db.ts';
 import { findKey } from '../../store/keys.ts';
 import { findPolicy } from '../../store/policies.ts';
+import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
 import { type CountedCall, countedCalls } from './counted-calls.ts';
@@ -33,9 +38,13 @@ export async function shadowReport(
   const counted = await countedCalls(deps, { keyId }, from, to);
   const differences = new Differences();
   let agreements = 0;
+  const versions = new Versions(deps.db);
+  const shadow = await versions.read(policy.id, policy.version);
   for (const call of judgedBy(policy, counted.calls)) {
-    if (call.shadow.decision === call.decision) agreements += call.count;
-    else differences.add(call, call.shadow.decision);
+    if (call.shadow.decision !== call.decision) differences.add(call, call.shadow.decision);
+    else if (asks(shadow, call) || !wasFreed(call, await versions.read(call.policyId, call.policyVersion)))
+      agreements += call.count;
+    else differences.add(call, 'allow', 'pending');
   }
   for (const call of judgedBy(policy, counted.unnamed)) {
     if (call.shadow.decision === call.decision) agreements += call.count;
@@ -50,6 +59,30 @@ export async function shadowReport(
     agreements,
     differences: await differences.listed(deps, counted.from, counted.to),
   };
+}
+
+/** Whether the rule by which the shadow judged the call asks people. */
+function asks(shadow: CompiledPolicy | null, { shadow: { ruleIndex } }: Judged): boolean {
+  return shadow?.rules[ruleIndex ?? -1]?.action === 'require_approval';
+}
+
+/** Versions of policies, each read once. */
+class Versions {
+  readonly #db: Queries;
+  readonly #read = new Map<string, CompiledPolicy | null>();
+
+  constructor(db: Queries) {
+    this.#db = db;
+  }
+
+  async read(id: string, version: number): Promise<CompiledPolicy | null> {
+    const name = `${id} ${version}`;
+    const found = this.#read.get(name);
+    if (found !== undefined) return found;
+    const compiled = await compiledVersion(this.#db, id, version);
+    this.#read.set(name, compiled);
+    return compiled;
+  }
 }
 
 type Judged = CountedCall & { shadow: Shadow };

@@ -220,12 +220,12 @@ for (const engine of await engines()) {
         [real.policyId],
       );
     /** Gives the entries of verdicts ids of the time in the test, because ids have the time of the machine. */
-    async function moved(verdicts: readonly Verdict[], at: number): Promise<string[]> {
+    async function moved(verdicts: readonly Verdict[], at: number, more: Partial<AuditEntry> = {}) {
       const { db } = real.store;
       const entries: AuditEntry[] = [];
       for (const { toolCallId } of verdicts) {
         const found = (await findAudit(db, toolCallId)) as AuditEntry;
-        entries.push({ ...found, id: idAt(at, entries.length) });
+        entries.push({ ...found, ...more, id: idAt(at, entries.length) });
         await db.run('DELETE FROM audit_entries WHERE id = $1', [toolCallId]);
       }
       await db.transaction({}, tx => insertAudit(tx, entries));
@@ -271,7 +271,9 @@ for (const engine of await engines()) {
             entries.map(entry => {
               const recorded = compiled(versions[entry.policyVersion - 1] as Rule[], entry.policyVersion);
               const keyName = calls.get(entry.id)?.key as string;
-              return [entry.id, outcomeOf(draft, entry, { recorded, keyName })] as const;
+              // Nobody frees anything here.
+              const outcome = outcomeOf(draft, entry, { recorded, keyName }) as Decision | 'depends';
+              return [entry.id, outcome] as const;
             }),
           );
           for (const { id, decision } of entries) {
@@ -299,6 +301,28 @@ for (const engine of await engines()) {
       }
       return decisions;
     }
+
+    test('a gate that people opened is not called unchanged when a draft removes it', async () => {
+      const asks: Rule = { tool: 'pay', action: 'require_approval' };
+      await real.begin([asks, { tool: '*', action: 'allow' }]);
+      const call = { ...randomCall(seeded(1), NOW), key: 'first', session: null, serverName: 'db' };
+      const [paid, other] = await real.check([
+        { ...call, toolName: 'pay' },
+        { ...call, toolName: 'look' },
+      ]);
+      const reason = (paid as Verdict).reason.replace(/\.$/, '; freed by a grant opened by approval 7.');
+      await moved([paid as Verdict], NOW, { decision: 'allow', reason });
+      await moved([other as Verdict], NOW + 1);
+      real.clock += HOUR;
+      const outcome = async (...rules: Rule[]) => {
+        const { changed, changes } = await replay(real.deps, compiled(rules, 0), 0, real.clock);
+        return [changed, ...changes.map(({ toolName, from, to }) => `${toolName}: ${from} -> ${to}`)];
+      };
+      const rest: Rule = { tool: '*', action: 'allow' };
+      expect(await outcome(rest)).toEqual([1, 'pay: pending -> allow']);
+      expect(await outcome({ ...asks, when: 'true' }, rest)).toEqual([0]);
+      expect(await outcome({ tool: 'pay', action: 'deny' }, rest)).toEqual([1, 'pay: allow -> deny']);
+    });
 
     test('checks get their turns while a draft is replayed', async () => {
       await real.begin([{ tool: '*', action: 'allow' }]);

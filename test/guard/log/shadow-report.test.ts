@@ -4,7 +4,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { DAY, HOUR } from '../../../src/core/buckets.ts';
 import { DECISIONS } from '../../../src/core/decide.ts';
-import { createPolicy } from '../../../src/guard/check/policies.ts';
+import type { Rule } from '../../../src/core/policy.ts';
+import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { createKey } from '../../../src/guard/keys.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
@@ -25,6 +26,7 @@ for (const engine of await engines()) {
     let deps: Deps;
     let keyId: string;
     let shadowId: string;
+    let realId: string;
     const next = random(SEED);
     const pick = <T>(...some: readonly T[]): T => some[Math.floor(next() * some.length)] as T;
 
@@ -34,7 +36,8 @@ for (const engine of await engines()) {
       const made = async (name: string) =>
         (await createPolicy(deps, 'admin', { name, description: '', rules: [] })).id;
       shadowId = await made('shadow');
-      const key = { name: 'k', policyId: await made('real'), shadowPolicyId: shadowId, expiresAt: null };
+      realId = await made('real');
+      const key = { name: 'k', policyId: realId, shadowPolicyId: shadowId, expiresAt: null };
       const input = { ...key, requireSignInToApprove: false, notify: null, forward: [] };
       keyId = (await createKey(deps, 'admin', input)).key.id;
     });
@@ -72,6 +75,35 @@ for (const engine of await engines()) {
       const listed = report.differences.reduce((sum, each) => sum + each.calls, 0);
       expect(listed).toBeLessThan(700);
       expect(report.differences.every(each => each.to === 'deny')).toBe(true);
+    });
+
+    test('what people freed and the shadow allows without asking is a difference', async () => {
+      const rules: Rule[] = [
+        { tool: 'pay', action: 'allow' },
+        { tool: 'send', action: 'require_approval' },
+      ];
+      const { version } = await replacePolicy(deps, 'admin', shadowId, { rules });
+      const reason = (tool: string) =>
+        `Rule 0 of policy "real" requires approval for s__${tool}; freed by approval 7.`;
+      const freed = (toolName: string, ruleIndex: number): AuditEntry => ({
+        ...entryAt(NOW - HOUR, next),
+        keyId,
+        policyId: realId,
+        policyVersion: 2,
+        ruleIndex: 0,
+        serverName: 's',
+        toolName,
+        decision: 'allow',
+        reason: reason(toolName),
+        shadow: { policyId: shadowId, policyVersion: version, decision: 'allow', ruleIndex },
+      });
+      await replacePolicy(deps, 'admin', realId, { rules: [{ tool: '*', action: 'require_approval' }] });
+      await store.db.transaction({}, tx => insertAudit(tx, [freed('pay', 0), freed('send', 1)]));
+      const { agreements, differences } = await shadowReport(deps, keyId, 0, NOW);
+      expect([agreements, differences]).toMatchObject([
+        1,
+        [{ toolName: 'pay', from: 'pending', to: 'allow' }],
+      ]);
     });
 
     test('counts, differences and their newest examples', async () => {
