@@ -7,7 +7,7 @@ import pino from 'pino';
 export type Log = pino.Logger & { onLine(listener: (line: string) => void): void };
 type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-const TOKENS = /\b(tg_(?:key|ses|apr|adm|oat|ort)_|whsec_|xox[a-z]-)[0-9A-Za-z+/=-]+/g;
+const TOKENS = /\b(tg_(?:key|ses|apr|adm|oat|ort|con)_|whsec_|xox[a-z]-)[0-9A-Za-z+/=_-]+/g;
 
 function maskTokens(text: string): string {
   return text.replace(TOKENS, '$1…');

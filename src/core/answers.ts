@@ -318,6 +318,11 @@ export interface Answers {
     createdAt: string;
     revokedAt: string | null;
   };
+  'POST /admin/v1/connect-tickets': {
+    command: string;
+    expiresAt: string;
+    platform: string | null;
+  };
   'POST /admin/v1/keys/{id}/suggest': {
     text: string;
   };

@@ -14,6 +14,8 @@ export type UsedLimit = Answers['GET /admin/v1/limits']['limits'][number];
 export type Key = Answers['GET /admin/v1/keys']['keys'][number];
 /** The text of a policy for what a key did. */
 export type SuggestedPolicy = Answers['POST /admin/v1/keys/{id}/suggest'];
+/** A command for another machine. */
+export type ConnectTicket = Answers['POST /admin/v1/connect-tickets'];
 export type KeyWithSecret = Answers['POST /admin/v1/keys'];
 /** A policy from what a key did. */
 export type Suggestion = Answers['POST /admin/v1/keys/{id}/suggest'];

@@ -143,7 +143,7 @@ function remaining({ shadowPolicyId }: KeyRecord, { policyId }: Partial<KeyInput
   return policyId === shadowPolicyId ? null : shadowPolicyId;
 }
 
-async function wantPolicy(tx: Transaction, id: string, path = '/policyId'): Promise<void> {
+export async function wantPolicy(tx: Transaction, id: string, path = '/policyId'): Promise<void> {
   if ((await findPolicy(tx, id)) === null)
     throw invalidInput([{ path, message: 'there is no policy with this id' }]);
 }

@@ -23,6 +23,7 @@ const TOKEN_PREFIXES = {
   admin: 'tg_adm_',
   access: 'tg_oat_',
   refresh: 'tg_ort_',
+  connect: 'tg_con_',
 } as const;
 export type TokenKind = keyof typeof TOKEN_PREFIXES;
 
@@ -30,7 +31,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_CHARS = 43;
 const CHECK_CHARS = 6;
 const PREFIX_CHARS = 7;
-const TOKEN = new RegExp(`^tg_(?:key|ses|apr|adm|oat|ort)_[0-9A-Za-z]{${RANDOM_CHARS + CHECK_CHARS}}$`);
+const TOKEN = new RegExp(`^tg_(?:key|ses|apr|adm|oat|ort|con)_[0-9A-Za-z]{${RANDOM_CHARS + CHECK_CHARS}}$`);
 const SHOWN_CHARS = 6;
 
 interface Minted {

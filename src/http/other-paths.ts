@@ -13,6 +13,7 @@ export const OTHER_PATHS: readonly string[] = [
   '/admin/v1/limits/reset',
   '/admin/v1/keys',
   '/admin/v1/keys/:id',
+  '/admin/v1/connect-tickets',
   '/admin/v1/keys/:id/suggest',
   '/admin/v1/keys/:id/shadow',
   '/admin/v1/keys/:id/connected-tools',
@@ -107,6 +108,9 @@ export const OTHER_PATHS: readonly string[] = [
   '/oauth/revoke',
   '/llms.txt',
   '/docs/:page',
+  '/connect.sh',
+  '/connect/toolgate',
+  '/connect/key',
   '/openapi.json',
   '/docs',
 ];

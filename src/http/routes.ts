@@ -4,6 +4,7 @@
 import { adminRoutes } from './admin/routes.ts';
 import { approveRoutes } from './approve.ts';
 import { checkRoutes } from './check.ts';
+import { connectRoutes } from './connect.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { guideRoutes } from './guides.ts';
 import { healthRoutes } from './health.ts';
@@ -35,5 +36,6 @@ export const routes: Route[] = [
   ...hookRoutes,
   ...healthRoutes,
   ...guideRoutes,
+  ...connectRoutes,
   ...referenceRoutes(() => routes),
 ];

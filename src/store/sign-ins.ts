@@ -162,6 +162,15 @@ export async function takeReturnTarget(db: Queries, hash: string, now: number): 
   return row?.targetEncrypted ?? null;
 }
 
+/** A target that stays where it is; null as above. */
+export async function findReturnTarget(db: Queries, hash: string, now: number): Promise<string | null> {
+  const [row] = await db.all<{ targetEncrypted: string }>(
+    `SELECT target_sealed AS "targetEncrypted" FROM return_targets WHERE hash = $1 AND expires_at > $2`,
+    [hash, now],
+  );
+  return row?.targetEncrypted ?? null;
+}
+
 export async function removeOldReturnTargets(db: Queries, now: number): Promise<void> {
   await db.run('DELETE FROM return_targets WHERE expires_at <= $1', [now]);
 }

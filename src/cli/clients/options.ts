@@ -13,6 +13,7 @@ export interface Options extends KeyChoice {
   mcpOnly?: boolean;
   pending?: Pending;
   unsafeLocation?: boolean;
+  forOtherMachine?: boolean;
   remove?: boolean;
   revoke?: boolean;
   dryRun?: boolean;

@@ -49,8 +49,17 @@ function checked(io: IO, given: string): string {
   const folder = resolve(io.cwd, path);
   const isFolder = path !== '' && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder) throw usageError(`${JSON.stringify(given)} is not a folder.`);
-  if (!isAbsolute(folder) || folder === dirname(folder))
-    throw usageError('The whole disk is no folder to work in.');
+  return wantPlain(folder);
+}
+
+/** A folder of another machine, which nobody here can look at. */
+export function folderElsewhere(folder: string): string {
+  if (!isAbsolute(folder)) throw usageError('Give the folder by its full path on the other machine.');
+  return wantPlain(folder);
+}
+
+function wantPlain(folder: string): string {
+  if (folder === dirname(folder)) throw usageError('The whole disk is no folder to work in.');
   if (/["'\\\p{Cc}]/u.test(folder))
     throw usageError('The name of the folder has a quote or a backslash in it.');
   return folder;

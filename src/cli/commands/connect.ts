@@ -7,6 +7,7 @@ import { CLIENTS } from '../../core/clients/clients.ts';
 import { connect } from '../clients/connecting.ts';
 import { listClients } from '../clients/listing.ts';
 import { manage } from '../clients/managing.ts';
+import { offer } from '../clients/offering.ts';
 import type { Options } from '../clients/options.ts';
 import { remove } from '../clients/removing.ts';
 import { usageError } from '../exit.ts';
@@ -43,6 +44,7 @@ export function build(io: IO): Command {
       '--unsafe-location',
       'connect also where the policy lets the agent change this program or its data',
     )
+    .option('--for-other-machine', 'print a command that connects the client on another machine')
     .option('--dry-run', 'show the change and make none')
     .option('--remove', 'take it back; what else is in the files stays')
     .option('--revoke', 'with --remove: also revoke the key, if it was made here')
@@ -52,6 +54,7 @@ export function build(io: IO): Command {
     if (options.list) return listClients(io, options.json === true);
     const client = wantClient(name);
     wantOptions(options, client);
+    if (options.forOtherMachine) return offer(io, client, options);
     if (options.managed) return manage(io, client, wantManaged(client), options);
     return options.remove ? remove(io, client, options) : connect(io, client, options);
   });
@@ -77,6 +80,10 @@ function wantOptions(options: Options, client: Client): void {
   )
     throw usageError(
       '--managed writes one file of the machine, without a key: give no other scope, and no key.',
+    );
+  if (options.forOtherMachine && !(options.policy || options.folder))
+    throw usageError(
+      'Give --policy, or --folder with the folder on the other machine that the agent may work in.',
     );
   if (hooksOnly && mcpOnly) throw usageError('Give --hooks-only or --mcp-only, not both.');
   if (pending && mcpOnly) throw usageError('--pending is for the hook, which --mcp-only leaves out.');

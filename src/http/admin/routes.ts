@@ -5,6 +5,7 @@ import { approvalProofRoutes } from './approval-proofs.ts';
 import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
 import { changeRoutes } from './changes.ts';
+import { connectTicketRoutes } from './connect-tickets.ts';
 import { connectedToolRoutes } from './connected-tools.ts';
 import { doctorRoutes } from './doctor.ts';
 import { editConnectedToolRoutes } from './edit-connected-tool.ts';
@@ -39,6 +40,7 @@ export const adminRoutes: Route[] = [
   ...packRoutes,
   ...limitRoutes,
   ...keyRoutes,
+  ...connectTicketRoutes,
   ...suggestRoutes,
   ...shadowRoutes,
   ...connectedToolRoutes,

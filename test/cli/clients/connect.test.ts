@@ -484,6 +484,30 @@ describe('the policy of a coding agent', () => {
   });
 });
 
+test('a command for another machine, with a policy that is there or one for a folder there', async () => {
+  const home = new Home();
+  const before = home.all();
+  await home.connect('codex --for-other-machine', 64, asAdmin());
+  await home.connect('codex --for-other-machine --folder src', 64, asAdmin());
+  const named = await home.connect('codex --for-other-machine --policy default', null, asAdmin());
+  expect(named.out).toMatch(
+    /^curl -fsS 'http:\/\/127\.0\.0\.1:\d+\/connect\.sh\?token=tg_con_[\w-]+' \| sh\n$/,
+  );
+  expect(named.err).toContain('It works once, and makes a key with the policy "default".');
+  expect(named.err).toContain('Set TOOLGATE_PUBLIC_URL for the service');
+  const { out } = await home.connect(
+    'codex --for-other-machine --json --folder /home/ann/there',
+    null,
+    asAdmin(),
+  );
+  expect(JSON.parse(out)).toEqual({
+    command: expect.stringContaining('/connect.sh?token='),
+    expiresAt: expect.any(String),
+    platform: programOf().length === 1 ? expect.any(String) : null,
+  });
+  expect(home.all()).toEqual(before);
+});
+
 describe('where the policy lets the agent change its guard', () => {
   const broad = (folder: string) =>
     `name: broad\nrules:\n  - { tool: "*", action: allow, when: 'size(agent.writes) > 0 && agent.writes.all(p, path.within(p, "${folder}"))' }\n`;

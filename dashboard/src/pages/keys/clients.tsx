@@ -29,6 +29,11 @@ function OneClient({ of: client, secret }: { of: Client; secret: string }) {
       <p>{client.about}</p>
       <p>On the machine where it runs, this shows the change first, and then makes it:</p>
       <Command text={connectCommand(client, secret, platform)} />
+      <p class="soft">
+        If Toolgate is not installed there, run{' '}
+        <code>toolgate connect {client.id} --for-other-machine --policy …</code> where the service runs: it
+        prints a command that brings the program along, with a key of its own.
+      </p>
       <details class="by-hand">
         <summary>Or by hand</summary>
         <div class="stack">
