@@ -55,6 +55,54 @@ describe.if(hasBrowser())('packs', () => {
     );
   });
 
+  test('a pack for a folder asks for it, and the folder of its example is not saved', async () => {
+    await visit(browser, service, admin.cookie, async page => {
+      await page.goto('/dashboard/policies/new');
+      await choice(page).selectOption('coding');
+      await button(page, 'Use its text').click();
+      await page.getByRole('alert').getByText('Write the whole path of the folder').waitFor();
+      await page.getByLabel('Folder of the project').fill('/home/ann/app');
+      await button(page, 'Use its text').click();
+      const editor = page.locator('.cm-content');
+      await editor.getByText('/home/ann/app').first().waitFor();
+      await expectUsable(page);
+      await editor.click();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.insertText(
+        `name: example\nrules:\n  - { tool: a, action: allow, when: 'path.within(args.p, "/srv/project")' }\n`,
+      );
+      await page.getByText('The text below says it; change it there.').first().waitFor();
+      await button(page, 'Create the policy').click();
+      await page
+        .getByRole('alert')
+        .getByText('The folder /srv/project is only the example of the pack')
+        .waitFor();
+    });
+    expect(await policyNames()).not.toContain('example');
+  });
+
+  test('a new key for a coding agent gets a policy for its folder', async () => {
+    await visit(browser, service, admin.cookie, async page => {
+      await page.goto('/dashboard/keys?new');
+      const dialog = page.getByRole('dialog', { name: 'New key' });
+      await dialog.getByLabel('Name').fill('claude');
+      await dialog.getByLabel('Policy').selectOption('coding');
+      await dialog.getByLabel('Folder of the project').fill('/srv/project');
+      await button(page, 'Create the key').click();
+      await dialog.getByRole('alert').getByText('put the folder of your project in its place').waitFor();
+      await expectUsable(page);
+      await dialog.getByLabel('Folder of the project').fill('/home/ann/my app');
+      await button(page, 'Create the key').click();
+      await button(page, 'I have stored it').click();
+      await page.getByRole('link', { name: 'coding my app' }).waitFor();
+    });
+    const { policies } = (await service.admin('GET', '/policies')).body;
+    const { id } = policies.find((each: { name: string }) => each.name === 'coding my app');
+    const { text } = (await service.admin('GET', `/policies/${id}`)).body;
+    expect(text).toContain('"/home/ann/my app"');
+    expect(text).not.toContain('/srv/project');
+  });
+
   test('undo brings back what was written before; the policy that is created has the text of the pack', async () => {
     await visit(browser, service, admin.cookie, async page => {
       await page.goto('/dashboard/policies/new');

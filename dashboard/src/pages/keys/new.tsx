@@ -1,11 +1,13 @@
 // The forms for a new key and for changing one. The caller shows the new key once.
 
+import { useState } from 'preact/hooks';
 import { visible } from '../../../../src/core/visible.ts';
 import { announce } from '../../announce.ts';
 import { patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import type { Key, KeyWithSecret, Policy } from '../../resources.ts';
+import { FOLDER_HINT } from '../policies/pack-folder.ts';
 import { NotifyFields, notifyIn } from './notify.tsx';
 
 const FORWARDS: Key['forward'] = ['resources', 'prompts', 'completion'];
@@ -18,12 +20,23 @@ interface NewKeyProps {
 }
 
 export function NewKey({ open, policies, onClose, onMade }: NewKeyProps) {
-  const make = async (form: FormData) => onMade(await post<KeyWithSecret>('/keys', keyIn(form)));
+  const make = async (form: FormData) => {
+    const wanted = keyIn(form);
+    const folder = form.get('folder');
+    const policyId = folder === null ? wanted.policyId : await codingPolicy(String(folder).trim(), policies);
+    onMade(await post<KeyWithSecret>('/keys', { ...wanted, policyId }));
+  };
   return (
     <FormDialog title="New key" open={open} onClose={onClose} action="Create the key" submit={make}>
       <Fields policies={policies} />
     </FormDialog>
   );
+}
+
+/** What reads and writes texts of policies is large, and is loaded when it is needed. */
+async function codingPolicy(folder: string, others: readonly Policy[]): Promise<string> {
+  const { makeCodingPolicy } = await import('./coding-policy.ts');
+  return (await makeCodingPolicy(folder, others)).id;
 }
 
 interface ChangeKeyProps {
@@ -60,23 +73,43 @@ function keyIn(form: FormData) {
   };
 }
 
+const CODING = 'coding';
+const CODING_HINT =
+  'With other policies, Claude Code, Codex and other coding agents may wait at every file that they read.';
+
 function Fields({ policies, current }: { policies: readonly Policy[]; current?: Key }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const forCoding = chosen === CODING;
   return (
     <>
       <Field label="Name" hint="Approvers see it: say which agent it is for.">
         {ties => <input {...ties} name="name" required maxLength={200} defaultValue={current?.name} />}
       </Field>
-      <Field label="Policy">
+      <Field label="Policy" {...(current === undefined && { hint: CODING_HINT })}>
         {ties => (
-          <select {...ties} name="policyId" required>
+          <select {...ties} name="policyId" required onChange={event => setChosen(event.currentTarget.value)}>
+            {current === undefined && (
+              <option value={CODING} selected={forCoding}>
+                A new one for a coding agent (pack “coding”)
+              </option>
+            )}
             {policies.map(({ id, name }) => (
-              <option key={id} value={id} selected={id === current?.policyId}>
+              <option
+                key={id}
+                value={id}
+                selected={!forCoding && id === (chosen ?? current?.policyId ?? policies[0]?.id)}
+              >
                 {visible(name)}
               </option>
             ))}
           </select>
         )}
       </Field>
+      {forCoding && (
+        <Field label="Folder of the project" hint={FOLDER_HINT}>
+          {ties => <input {...ties} name="folder" required placeholder="/home/ann/project" />}
+        </Field>
+      )}
       <Field label="Expires" hint="In your time zone; empty: it does not.">
         {ties => (
           <input

@@ -7,6 +7,7 @@ import { Field } from '../../components/field.tsx';
 import { Problem } from '../../components/states.tsx';
 import { useGet } from '../../load.ts';
 import type { Pack } from '../../resources.ts';
+import { FOLDER_HINT, hasExampleFolder, withFolder } from './pack-folder.ts';
 
 const HINT = 'A policy that is written for real tool servers. Put in your own names, as its first lines say.';
 
@@ -15,9 +16,17 @@ export function PackChoice({ onChosen }: { onChosen: (text: string) => void }) {
   const [name, setName] = useState('');
   const packs = data?.packs ?? [];
   const pack = packs.find(each => each.name === name);
+  const [folder, setFolder] = useState('');
+  const [fault, setFault] = useState<Error | null>(null);
+  const asksFolder = pack !== undefined && hasExampleFolder(pack.text);
   const use = ({ text }: Pack) => {
-    onChosen(text);
-    announce(`In the editor now: ${name}`);
+    try {
+      onChosen(asksFolder ? withFolder(text, folder.trim()) : text);
+      setFault(null);
+      announce(`In the editor now: ${name}`);
+    } catch (error) {
+      setFault(error as Error);
+    }
   };
   return (
     <div class="stack">
@@ -34,6 +43,19 @@ export function PackChoice({ onChosen }: { onChosen: (text: string) => void }) {
           </select>
         )}
       </Field>
+      {asksFolder && (
+        <Field label="Folder of the project" hint={FOLDER_HINT}>
+          {ties => (
+            <input
+              {...ties}
+              placeholder="/home/ann/project"
+              value={folder}
+              onInput={event => setFolder(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+      )}
+      <Problem error={fault} />
       <div class="actions">
         <button type="button" class="plain" disabled={pack === undefined} onClick={() => pack && use(pack)}>
           Use its text
