@@ -44,7 +44,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} label={context.sessionLabel} />],
     ['Surface', surfaceName(entry.surface)],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} context={context} />],
-    ['Rule', ruleIndex === null ? 'none' : ruleIndex],
+    ['Rule', ruleIndex === null ? 'none' : <Rule key="" index={ruleIndex} name={ruleNameIn(entry)} />],
     ...(entry.shadow === undefined ? [] : [['Shadow', <Shadow key="" of={entry.shadow} />] as Fact]),
     ...(referenceId === null
       ? []
@@ -128,6 +128,22 @@ function Policy({ id, version, context }: { id: string; version: number; context
   );
 }
 
+/** The number of a rule and, where it has one, its name. */
+function Rule({ index, name }: { index: number; name: string | undefined }) {
+  if (name === undefined) return <>{index}</>;
+  return (
+    <>
+      {index} (<Named text={name} />)
+    </>
+  );
+}
+
+/** The name that the rule had when it decided, which the reason tells. */
+function ruleNameIn({ ruleIndex, reason }: WholeAuditEntry): string | undefined {
+  const [, index, name] = /^Rule (\d+) \("(.*?)"\) of policy "/s.exec(reason) ?? [];
+  return Number(index) === ruleIndex ? name : undefined;
+}
+
 /** What the shadow of the key said, which changed nothing. */
 function Shadow({
   of: { policyId, policyVersion, decision, ruleIndex },
@@ -135,13 +151,21 @@ function Shadow({
   of: NonNullable<WholeAuditEntry['shadow']>;
 }) {
   const { data } = useGet<WholePolicy>(`/policies/${policyId}`);
+  const name = data?.version === policyVersion ? data.rules[ruleIndex ?? -1]?.name : undefined;
   return (
     <>
       <DecisionBadge decision={decision} /> by{' '}
       <a href={`/dashboard/policies/${policyId}`}>
         <Named text={data?.name ?? `${policyId.slice(0, 8)}…`} />
       </a>
-      , version {policyVersion}, {ruleIndex === null ? 'no rule' : `rule ${ruleIndex}`}
+      , version {policyVersion},{' '}
+      {ruleIndex === null ? (
+        'no rule'
+      ) : (
+        <>
+          rule <Rule index={ruleIndex} name={name} />
+        </>
+      )}
     </>
   );
 }
