@@ -56,6 +56,8 @@ export type Proof = Answers['GET /admin/v1/audit/{id}/proof'];
 export type Replay = Answers['POST /admin/v1/policies/{id}/replay'];
 export type Stats = Answers['GET /admin/v1/stats'];
 export type Change = Answers['GET /admin/v1/changes']['changes'][number];
+/** What keeps calls from being answered. */
+export type Waiting = Answers['GET /admin/v1/waiting'];
 /** A channel by which people are told about waiting calls, and how it does. */
 export type NotificationChannel = Answers['GET /admin/v1/notifications/channels']['channels'][number];
 export type NotificationTest = Answers['POST /admin/v1/notifications/channels/{name}/test'];

@@ -95,8 +95,8 @@ export function FormDialog({ action, submit, danger = false, children, ...dialog
     <Dialog {...dialog} onClose={close}>
       <form method="dialog" onSubmit={send}>
         {children}
-        <Problem error={error} />
         <footer>
+          <Problem error={error} />
           <button type="button" class="plain" onClick={close}>
             Cancel
           </button>

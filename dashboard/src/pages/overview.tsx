@@ -13,6 +13,7 @@ import { useGet } from '../load.ts';
 import { keyName } from '../names.ts';
 import { pending } from '../pending.ts';
 import type { Stats } from '../resources.ts';
+import { Stuck } from './approvals/stuck.tsx';
 import { addressOf } from './audit/filters.ts';
 import { Chart } from './overview/chart.tsx';
 import { Latest } from './overview/latest.tsx';
@@ -37,6 +38,7 @@ export default function Overview() {
   return (
     <Page title="Overview" actions={<WindowChoice window={window} choose={choose} />}>
       <Start />
+      <Stuck />
       <Problem error={error} retry={reload} />
       {data === undefined && error === null && <Loading lines={6} />}
       {data !== undefined && <Shown stats={data} window={window} name={name} />}

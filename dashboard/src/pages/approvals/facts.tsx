@@ -1,7 +1,7 @@
 // What is known about a question from what is stored anyway, in small pieces: the tool's description, whether the tool
 // has changed, the rule that asks, earlier answers, and the latest calls of the agent.
 
-import { answeredBy, earlierCounts } from '../../../../src/core/approval.ts';
+import { answeredBy, earlierCounts, lackingText } from '../../../../src/core/approval.ts';
 import { Ago, Badge, DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 
@@ -22,6 +22,16 @@ export function DriftMark({ drifted, keyId }: { drifted: boolean; keyId: string 
         <Badge tone="pending">changed</Badge> This tool has changed since it was accepted.{' '}
         <a href={`/dashboard/keys/${keyId}`}>See what changed</a>
       </span>
+    </p>
+  );
+}
+
+/** Warns that a group has too few people to answer. */
+export function Lacking({ of }: { of: WholeApproval['lacking'] }) {
+  if (of === undefined) return null;
+  return (
+    <p class="notice gone">
+      <Named text={lackingText(of)} />
     </p>
   );
 }

@@ -8,6 +8,7 @@ import { queryOf } from '../../api.ts';
 import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { loadPending, pending, pendingError } from '../../pending.ts';
 import { mayResolve } from '../../session.ts';
+import { Stuck } from './stuck.tsx';
 import { AlikeCalls } from './waiting/alike.tsx';
 import { Question } from './waiting/card.tsx';
 import { FilterBar, isFiltered, type View, viewIn } from './waiting/filter-bar.tsx';
@@ -67,6 +68,7 @@ export function Waiting() {
   const hasAny = cards.length > 0 || isFiltered(view);
   return (
     <>
+      <Stuck />
       <Problem error={pendingError.value} retry={loadPending} />
       {inbox.cards === null && pendingError.value === null && <Loading />}
       {inbox.cards !== null && !hasAny && <NothingWaits />}
