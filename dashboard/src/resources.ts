@@ -8,5 +8,6 @@ export type { Decision } from '../../src/core/decide.ts';
 export type { Rule } from '../../src/core/policy.ts';
 export type * from '../../src/core/resources.ts';
 
-/** An approval from a list, or from an event, which does not say whether a passkey is needed. */
-export type Approval = ApprovalView & Partial<Pick<ListedApproval, 'proof'>>;
+/** An approval from a list, or from an event, which says neither whether a passkey is needed nor what is asked. */
+export type Approval = ApprovalView &
+  Partial<Pick<ListedApproval, 'proof' | 'details' | 'detailsGone' | 'detailsElsewhere'>>;

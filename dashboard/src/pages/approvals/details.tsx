@@ -1,39 +1,49 @@
 // What a call would do: the question of its rule and the arguments that the rule shows. An agent chose the values, so
-// each is isolated and shows its invisible characters. The service keeps them in memory only, so they can be gone.
+// each stands apart from our own words. The service keeps them in memory only, so they can be gone.
 
 import { DETAILS_GONE, type Details, questionParts } from '../../../../src/core/details.ts';
-import { visible, visibleLines } from '../../../../src/core/visible.ts';
+import { visible } from '../../../../src/core/visible.ts';
 import { Named } from '../../components/text.tsx';
-import type { WholeApproval } from '../../resources.ts';
-
-type Held = Partial<Pick<WholeApproval, 'status' | 'detailsGone' | 'detailsHidden' | 'detailsInserted'>> & {
-  details?: Details | null;
-};
+import { Value, WholeValue } from '../../components/value.tsx';
+import { type Held, type Place, shownOf } from './sight.ts';
 
 /** Nothing if the rule shows nothing. */
-export function CallDetails({ of }: { of: Held }) {
-  const { status, details, detailsGone, detailsHidden, detailsInserted: inserted } = of;
+export function CallDetails({ of, place }: { of: Held; place: Place }) {
+  const { status, detailsGone, detailsHidden } = of;
   if (detailsHidden === true)
     return <p class="soft">Only people who may answer see what this call would do.</p>;
   // Once it is answered, there is nothing left to deny.
   if (detailsGone === true && status !== 'pending')
     return <p class="soft">What this call would do was shown while it waited, and is not kept.</p>;
   if (detailsGone === true) return <p class="notice gone">{DETAILS_GONE}</p>;
-  if (details === undefined || details === null) return null;
+  const details = shownOf(of, place);
+  return details === null ? null : <ShownDetails of={details} place={place} />;
+}
+
+export function ShownDetails({ of: details, place }: { of: Details; place: Place }) {
+  const { question, folder, fields, complete } = details;
   return (
     <div class="call-details">
-      {details.question !== null && (
+      {question !== null && (
         <p class="call-question">
-          <Question of={inserted === undefined ? details : { ...details, inserted }} />
+          <Question of={details} />
         </p>
       )}
-      {details.fields.length > 0 && <Fields fields={details.fields} />}
-      {details.omitted !== undefined && details.omitted > 0 && (
-        <p class="soft small">{omittedWords(details.omitted)}</p>
+      {folder !== undefined && (
+        <p class="folder">
+          <span class="soft">Working folder</span> <bdi class="value">{visible(folder)}</bdi>
+        </p>
+      )}
+      {!complete && <LeftOut of={details} place={place} />}
+      {fields.length > 0 && (
+        <Fields fields={place === 'card' && !complete ? fields.slice(0, FIRST) : fields} place={place} />
       )}
     </div>
   );
 }
+
+/** So many arguments of a call that has to be read on its page are shown in the list. */
+const FIRST = 4;
 
 /** What the call gave is marked, so that it cannot pass for words of the rule. */
 function Question({ of }: { of: Details }) {
@@ -52,7 +62,8 @@ function Question({ of }: { of: Details }) {
   );
 }
 
-function Fields({ fields }: { fields: Details['fields'] }) {
+function Fields({ fields, place }: { fields: Details['fields']; place: Place }) {
+  const Shown = place === 'card' ? Value : WholeValue;
   return (
     <dl class="call-fields">
       {fields.map(({ path, value }) => (
@@ -61,7 +72,7 @@ function Fields({ fields }: { fields: Details['fields'] }) {
             <Named text={path} />
           </dt>
           <dd>
-            <bdi>{visibleLines(value)}</bdi>
+            <Shown path={path} text={value} />
           </dd>
         </div>
       ))}
@@ -69,8 +80,26 @@ function Fields({ fields }: { fields: Details['fields'] }) {
   );
 }
 
-function omittedWords(omitted: number): string {
-  return omitted === 1
-    ? '1 more field is not shown, because there is too much to show.'
-    : `${omitted} more fields are not shown, because there is too much to show.`;
+/** It stands before the values, so that no length of theirs pushes it away. */
+function LeftOut({ of, place }: { of: Details; place: Place }) {
+  return (
+    <p class="notice left-out">
+      {place === 'card' ? (
+        <b>Not everything is shown here: the call has {sizeOf(of)}. Read all of it before you approve.</b>
+      ) : (
+        <b>
+          This call is larger than 256 KiB, which is all that is held of a call. Of {sizeOf(of)}, the rest
+          cannot be shown to anybody.
+        </b>
+      )}
+    </p>
+  );
+}
+
+/** How much there is in all, shown or not. */
+function sizeOf({ fields, omitted = 0, omittedCharacters = 0 }: Details): string {
+  const count = fields.length + omitted;
+  const characters = fields.reduce((sum, { value }) => sum + value.length, omittedCharacters);
+  const words = count === 1 ? '1 argument' : `${count.toLocaleString('en')} arguments`;
+  return `${words} with about ${characters.toLocaleString('en')} characters`;
 }

@@ -14,7 +14,7 @@ import type { Approval, WholeApproval } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 import { Course } from './course.tsx';
 import { CallDetails } from './details.tsx';
-import { DriftMark, Earlier, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
+import { DriftMark, Earlier, Lacking, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
 import { GrantOf } from './grants.tsx';
 import { Answers, Votes } from './waiting/answers.tsx';
 import { Withdraw } from './withdraw.tsx';
@@ -62,7 +62,8 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
           <Panel title="The call">
             <div class="stack">
               <DriftMark drifted={context.drifted} keyId={approval.keyId} />
-              <CallDetails of={approval} />
+              {approval.status === 'pending' && <Lacking of={approval.lacking} />}
+              <CallDetails of={approval} place="page" />
               <p class="reason">
                 <Named text={approval.reason} />
               </p>
@@ -105,6 +106,7 @@ function Answering({ approval, reload }: { approval: WholeApproval; reload: () =
         <>
           <Votes approval={approval} />
           <Answers
+            place="page"
             approval={approval}
             look={{ isNear: true, whole: approval, error: null, again: reload }}
             changed={changed}

@@ -3,7 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { Field } from '../../components/field.tsx';
 import { DecisionBadge, Named } from '../../components/text.tsx';
-import { CallDetails } from '../approvals/details.tsx';
+import { ShownDetails } from '../approvals/details.tsx';
 import { compiledDraft, type Draft } from './draft.ts';
 import { limitWords } from './limit-words.ts';
 import { Trace } from './trace.tsx';
@@ -139,7 +139,7 @@ function Tried({ form, draft, name, goTo }: TryProps & { form: Form }) {
       {tried.details !== null && (
         <section aria-label="What approvers see">
           <p class="soft">Approvers see:</p>
-          <CallDetails of={tried} />
+          <ShownDetails of={tried.details} place="page" />
         </section>
       )}
       <Trace tried={tried} rules={policy.rules} lines={draft.lines} goTo={goTo} />

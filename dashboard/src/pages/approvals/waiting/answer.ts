@@ -10,7 +10,9 @@ export interface Answer {
   duration?: string;
   only?: 'session';
   /** The grant frees only calls with the same values at these paths. */
-  same?: string[];
+  same?: readonly string[];
+  /** What stands for that which the person was shown. */
+  seen?: string;
 }
 
 /** A note is one line. */
@@ -24,6 +26,13 @@ export const toolOf = ({ serverName, toolName }: Approval): string => `${serverN
 /** Whether the person's passkey has to sign this answer. */
 export const needsPasskey = ({ proof }: Approval, action: Answer['action']): boolean =>
   proof === 'passkey' && action === 'approve';
+
+/** Whether an approval needs the whole page: as far as the list tells, there is more to see, or nothing any more. */
+export const mustBeRead = ({ details, detailsGone }: Approval): boolean =>
+  details?.complete === false || detailsGone === true;
+
+/** The page on which all of it is shown, and from which it can be approved. */
+export const pageOf = ({ referenceId }: Approval): string => `/dashboard/approvals/${referenceId}`;
 
 /** Lets the person's passkey sign the approval. The challenge is for this call, this answer and this person. */
 async function signed({ referenceId }: Approval): Promise<unknown> {
@@ -68,7 +77,8 @@ export async function sendAll(
     const asked = waiting.shift();
     if (asked === undefined) return;
     try {
-      const { approval, late } = await send(asked, answer);
+      const seen = answer.action === 'approve' ? asked.details?.digest : undefined;
+      const { approval, late } = await send(asked, { ...answer, ...(seen !== undefined && { seen }) });
       told(asked, approval, late);
     } catch (error) {
       told(asked, null, error as Error);

@@ -12,11 +12,14 @@ import { Named } from '../../../components/text.tsx';
 import { useAction } from '../../../load.ts';
 import type { Approval } from '../../../resources.ts';
 import { mayResolve, me } from '../../../session.ts';
+import { type Place, type Sight, sightOf } from '../sight.ts';
 import { type Answer, needsPasskey, send, toolOf, withNote } from './answer.ts';
+import { Approve } from './approve.tsx';
 import { ForAWhile } from './for-a-while.tsx';
 import type { Look } from './look.ts';
 
 interface AnswersProps {
+  place: Place;
   approval: Approval;
   look: Look;
   /** The approval after an answer. */
@@ -25,13 +28,18 @@ interface AnswersProps {
   focus: () => void;
 }
 
-export function Answers({ approval, look, changed, focus }: AnswersProps) {
+export function Answers({ place, approval, look, changed, focus }: AnswersProps) {
   const { busy, error, run, clear } = useAction();
   const [lasting, setLasting] = useState(false);
   const note = useRef<HTMLTextAreaElement>(null);
   const [noting, setNoting] = useState(false);
+  const sight: Sight | null = look.whole === null ? null : sightOf(look.whole, place);
   const answer = async (given: Answer) => {
-    const { approval: is, late } = await send(approval, withNote(given, note.current?.value ?? ''));
+    const seen = given.action === 'approve' && sight !== null && 'seen' in sight ? { seen: sight.seen } : {};
+    const { approval: is, late } = await send(
+      approval,
+      withNote({ ...given, ...seen }, note.current?.value ?? ''),
+    );
     announce(late?.message ?? said(is, approval, given));
     changed(is);
   };
@@ -42,28 +50,37 @@ export function Answers({ approval, look, changed, focus }: AnswersProps) {
   if (!mayResolve.value) return null;
   const why = whyNot(approval, look, error);
   if (why !== null) return <p class="votes">{why}</p>;
-  const signs = needsPasskey(approval, 'approve');
   const tool = visible(toolOf(approval));
-  const unseen = look.whole === null && look.error === null;
+  const isWhole = sight?.kind === 'whole';
+  const deny = (
+    <button
+      type="button"
+      class={sight?.kind === 'unseen' ? 'danger' : 'plain deny'}
+      data-key="d"
+      disabled={busy}
+      onClick={() => press('deny')}
+    >
+      Deny<span class="unseen"> {tool}</span>
+    </button>
+  );
+  const approve = (
+    <Approve
+      place={place}
+      approval={approval}
+      look={look}
+      sight={sight}
+      busy={busy}
+      press={() => press('approve')}
+      answer={() => answer({ action: 'approve' })}
+    />
+  );
   return (
     <>
       {noting && <Note of={note} />}
       <div class="answers">
-        <button
-          type="button"
-          data-key="a"
-          data-signs={signs ? '' : undefined}
-          disabled={busy || unseen}
-          onClick={() => press('approve')}
-        >
-          {signs ? 'Approve with passkey' : 'Approve'}
-          <span class="unseen"> {tool}</span>
-        </button>
-        <button type="button" class="plain deny" data-key="d" disabled={busy} onClick={() => press('deny')}>
-          Deny<span class="unseen"> {tool}</span>
-        </button>
-        {approval.votes.needed === 1 && !signs && (
-          <button type="button" class="plain" disabled={busy || unseen} onClick={() => setLasting(true)}>
+        {sight?.kind === 'unseen' ? [deny, approve] : [approve, deny]}
+        {isWhole && approval.votes.needed === 1 && !needsPasskey(approval, 'approve') && (
+          <button type="button" class="plain" disabled={busy} onClick={() => setLasting(true)}>
             Approve for a while…<span class="unseen"> {tool}</span>
           </button>
         )}

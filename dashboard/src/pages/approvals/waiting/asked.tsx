@@ -8,7 +8,7 @@ import { Ago, Left, Named } from '../../../components/text.tsx';
 import { keyName, personName, sessionLabel } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';
 import { CallDetails } from '../details.tsx';
-import { DriftMark, Earlier, ToolDescription } from '../facts.tsx';
+import { DriftMark, Earlier, Lacking, ToolDescription } from '../facts.tsx';
 import type { Look } from './look.ts';
 
 /** Until it is loaded, it takes about the room that most calls need. */
@@ -18,7 +18,8 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
       {whole === null && error === null && <p class="not-yet soft">Loading what is asked…</p>}
       {whole === null && <Problem error={error} retry={again} />}
       {whole !== null && <DriftMark drifted={whole.context.drifted} keyId={approval.keyId} />}
-      {whole !== null && <CallDetails of={whole} />}
+      {whole?.status === 'pending' && <Lacking of={whole.lacking} />}
+      {whole !== null && <CallDetails of={whole} place="card" />}
       <p class="reason">
         <Named text={approval.reason} />
       </p>

@@ -85,7 +85,9 @@ function Drawn({ card: { approval, ending }, isSelected, select, changed }: Ques
         {ending === null && <Votes approval={known} />}
       </div>
       {ending === null && <TimeLeft approval={approval} />}
-      {ending === null && <Answers approval={known} look={look} changed={changed} focus={focus} />}
+      {ending === null && (
+        <Answers place="card" approval={known} look={look} changed={changed} focus={focus} />
+      )}
       {ending !== null && <Ended ending={ending} note={approval.note} />}
     </li>
   );
@@ -105,7 +107,7 @@ const canFold = (card: HTMLElement | null): card is HTMLElement =>
 const isNews = (whole: WholeApproval, { status, votes }: Approval): boolean =>
   whole.status !== status || whole.votes.approved.length > votes.approved.length;
 
-/** Without what is only for the card: the list of what waits has no details. */
+/** Without what is only for the card: the list has the beginning of the details only. */
 function listedOf({
   context,
   notifications,

@@ -1,7 +1,9 @@
 // The dialog that approves a call, and further ones like it for a while: for how long, and which.
 
+import { useState } from 'preact/hooks';
 import { GRANT_DURATIONS } from '../../../../../src/core/approval.ts';
 import { bindable } from '../../../../../src/core/details.ts';
+import { visible } from '../../../../../src/core/visible.ts';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
@@ -18,33 +20,38 @@ interface ForAWhileProps {
   answer: (given: Answer) => Promise<void>;
 }
 
+/** It begins with the narrowest grant: the shortest time, this session, and the same values. */
 export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhileProps) {
-  const { keyId, sessionId, serverName, toolName } = approval;
+  const { sessionId } = approval;
   const fields = bindable(look.whole?.details?.fields ?? []);
-  const submit = (form: FormData) => {
-    const same = form.getAll('same').map(String);
-    return answer({
-      action: 'approve',
-      duration: String(form.get('duration')),
-      ...(form.has('only') ? { only: 'session' as const } : {}),
-      ...(same.length > 0 ? { same } : {}),
-    });
+  const [chosen, setChosen] = useState<Bounds | null>(null);
+  const bounds = chosen ?? {
+    duration: SHORTEST,
+    only: sessionId !== null,
+    same: fields.map(({ path }) => path),
   };
+  const change = (part: Partial<Bounds>) => setChosen({ ...bounds, ...part });
+  const close = () => {
+    setChosen(null);
+    onClose();
+  };
+  const submit = () =>
+    answer({
+      action: 'approve',
+      duration: bounds.duration,
+      ...(bounds.only && { only: 'session' as const }),
+      ...(bounds.same.length > 0 && { same: bounds.same }),
+    });
   return (
-    <FormDialog title="Approve for a while" open={open} onClose={onClose} action="Approve" submit={submit}>
-      <p>
-        This call, and further calls of the key{' '}
-        <b>
-          <Named text={keyName(keyId)} />
-        </b>{' '}
-        to <Tool serverName={serverName} toolName={toolName} />, go through without asking, until the time is
-        over or the grant is revoked.
+    <FormDialog title="Approve for a while" open={open} onClose={close} action="Approve" submit={submit}>
+      <p role="status">
+        <Opened approval={approval} bounds={bounds} all={fields.length} />
       </p>
       <Field label="For how long">
         {ties => (
-          <select name="duration" {...ties}>
+          <select {...ties} onChange={event => change({ duration: event.currentTarget.value })}>
             {GRANT_DURATIONS.map(([value, words]) => (
-              <option key={value} value={value}>
+              <option key={value} value={value} selected={value === bounds.duration}>
                 {words}
               </option>
             ))}
@@ -53,7 +60,12 @@ export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhilePr
       </Field>
       {sessionId !== null && (
         <label class="check">
-          <input type="checkbox" name="only" /> In this session only
+          <input
+            type="checkbox"
+            checked={bounds.only}
+            onChange={event => change({ only: event.currentTarget.checked })}
+          />{' '}
+          In this session only
         </label>
       )}
       {fields.length > 0 && (
@@ -61,7 +73,11 @@ export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhilePr
           <legend>Only for the same</legend>
           {fields.map(({ path, value }) => (
             <label key={path} class="check">
-              <input type="checkbox" name="same" value={path} />
+              <input
+                type="checkbox"
+                checked={bounds.same.includes(path)}
+                onChange={event => change({ same: withPath(bounds.same, path, event.currentTarget.checked) })}
+              />
               <span>
                 <Named text={path} />{' '}
                 <span class="soft">
@@ -74,6 +90,41 @@ export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhilePr
       )}
     </FormDialog>
   );
+}
+
+interface Bounds {
+  duration: string;
+  /** In this session only. */
+  only: boolean;
+  /** The paths at which further calls must have the same values. */
+  same: readonly string[];
+}
+
+const SHORTEST = GRANT_DURATIONS[0]?.[0] ?? '15m';
+
+const withPath = (paths: readonly string[], path: string, on: boolean): string[] =>
+  on ? [...paths, path] : paths.filter(each => each !== path);
+
+/** What the grant would open, in one sentence. */
+function Opened({ approval, bounds, all }: { approval: Approval; bounds: Bounds; all: number }) {
+  const { keyId, serverName, toolName } = approval;
+  const words = GRANT_DURATIONS.find(([value]) => value === bounds.duration)?.[1];
+  return (
+    <>
+      For {words}, {bounds.only ? 'this session of the key' : 'everything that uses the key'}{' '}
+      <b>
+        <Named text={keyName(keyId)} />
+      </b>{' '}
+      may call <Tool serverName={serverName} toolName={toolName} /> without asking,{' '}
+      <b>{valuesWords(bounds.same, all)}</b>, until somebody revokes it.
+    </>
+  );
+}
+
+function valuesWords(same: readonly string[], all: number): string {
+  if (same.length === 0) return 'with any arguments';
+  if (same.length === all) return 'with exactly the values that are shown here';
+  return `with the same ${same.map(visible).join(', ')} and any other arguments`;
 }
 
 const SHORT = 60;

@@ -14,7 +14,7 @@ const isOn = signal(localStorage.getItem(STORED) !== 'off');
 const KEYS: [string, string][] = [
   ['j', 'the next call'],
   ['k', 'the call before'],
-  ['a', 'approve this call, if it needs no passkey'],
+  ['a', 'approve this call, if it needs no passkey; if not all of it is shown, open its page'],
   ['d', 'deny this call'],
   ['n', 'write a note to the agent first'],
   ['x', 'select this call, or stop selecting it'],

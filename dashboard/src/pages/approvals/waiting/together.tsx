@@ -7,7 +7,7 @@ import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
 import { keyName } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';
-import { type Answer, needsPasskey, sendAll, withNote } from './answer.ts';
+import { type Answer, mustBeRead, needsPasskey, pageOf, sendAll, withNote } from './answer.ts';
 import { type Alike, alikeOf, type Card } from './inbox.ts';
 
 interface TogetherProps {
@@ -69,7 +69,9 @@ interface Failure {
 const calls = (count: number): string => (count === 1 ? '1 call' : `${count} calls`);
 
 function AnswerAll({ action, cards: chosen, changed, onClose, done }: AnswerAllProps) {
-  const cards = chosen.filter(({ approval }) => !needsPasskey(approval, action));
+  const signed = chosen.filter(({ approval }) => needsPasskey(approval, action));
+  const unread = action === 'approve' ? chosen.filter(({ approval }) => mustBeRead(approval)) : [];
+  const cards = chosen.filter(card => !signed.includes(card) && !unread.includes(card));
   const note = useRef<HTMLTextAreaElement>(null);
   const [answered, setAnswered] = useState<number | null>(null);
   const [failures, setFailures] = useState<Failure[]>([]);
@@ -96,7 +98,8 @@ function AnswerAll({ action, cards: chosen, changed, onClose, done }: AnswerAllP
   return (
     <Dialog title={`${verb} ${calls(cards.length)}?`} open onClose={onClose}>
       <div class="stack">
-        {chosen.length > cards.length && <Unsigned count={chosen.length - cards.length} />}
+        {signed.length > 0 && <Unsigned count={signed.length} />}
+        {unread.length > 0 && <Unread cards={unread} />}
         {answered === null && cards.length > 0 && <Summary groups={alikeOf(cards)} />}
         {answered === null && cards.length > 0 && (
           <Field label="Note to the agents, optional">
@@ -133,6 +136,31 @@ function Unsigned({ count }: { count: number }) {
     </p>
   );
 }
+
+function Unread({ cards }: { cards: Card[] }) {
+  return (
+    <div class="notice left-out summary">
+      <p>
+        <b>
+          Left out: {cards.length === 1 ? '1 call has' : `${cards.length} calls have`} to be read first,
+          because the list does not show all of {cards.length === 1 ? 'it' : 'them'}.
+        </b>
+      </p>
+      <ul>
+        {cards.slice(0, MOST_NAMED).map(({ approval }) => (
+          <li key={approval.referenceId}>
+            <a href={pageOf(approval)}>
+              <Tool serverName={approval.serverName} toolName={approval.toolName} />
+            </a>
+          </li>
+        ))}
+        {cards.length > MOST_NAMED && <li>and {cards.length - MOST_NAMED} more</li>}
+      </ul>
+    </div>
+  );
+}
+
+const MOST_NAMED = 20;
 
 function Summary({ groups }: { groups: Alike[] }) {
   return (
