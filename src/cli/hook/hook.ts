@@ -3,7 +3,7 @@
 
 import { join } from 'node:path';
 import { type Credentials, credentialsOf, type Env, folderOf } from './credentials.ts';
-import { NoVerdict } from './no-verdict.ts';
+import { NO_VERDICT, NoVerdict } from './no-verdict.ts';
 import { type HookOptions, readOptions } from './options.ts';
 import { type Outcome, Service, traceOf } from './service.ts';
 import { RunSession, runOf } from './session.ts';
@@ -31,7 +31,7 @@ export async function judged(argv: readonly string[], input: Input): Promise<Out
 
 /** Exit code 2 with the reason on standard error blocks the call, except in Copilot, where some versions then go on. */
 function refusal(agent: string, why: string): Outcome {
-  const reason = `Toolgate gave no verdict, so this call is refused. ${why}`;
+  const reason = `${NO_VERDICT} ${why}`;
   if (agent !== 'copilot') return { stdout: '', stderr: `${reason}\n`, exitCode: 2 };
   // It has two kinds of events, and each ignores the fields of the other.
   const before = { permissionDecision: 'deny', permissionDecisionReason: reason };

@@ -2,3 +2,5 @@
 // the event, nor text from an answer.
 
 export class NoVerdict extends Error {}
+
+export const NO_VERDICT = 'Toolgate gave no verdict, so this call is refused.';

@@ -1,5 +1,5 @@
 // The clients, as their makers' documentation described them on 2026-11-16; test/vectors/clients/source.md says where
-// each fact was read. None of them was run here. The file is long because it is a list: one client after the other.
+// each fact was read. Claude Code, Codex and Gemini CLI are run by test/agents. The file is long because it is a list: one client after the other.
 
 import type { Json } from '../json.ts';
 import {
@@ -114,7 +114,7 @@ const codex: Client = {
   windowsShell: 'powershell',
   fails: 'open',
   about:
-    'The calls for which Codex runs hooks are judged: its shell, its edits and the tools of MCP servers. It fails open where Codex skips the hook: until you have trusted it, and when it takes too long.',
+    'Its tool calls are judged, those of its own tools and of MCP servers; input for a command that runs already is not. It fails open where Codex skips the hook: until you have trusted it, and when it takes too long.',
   next: 'Restart Codex, and trust the hook with /hooks: until then Codex skips it. In a project, Codex also has to trust the project.',
   folder: everywhere('~/.codex'),
   programs: ['codex'],

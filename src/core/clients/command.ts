@@ -1,5 +1,6 @@
 // The command line of a hook, quoted for the shell that runs it. A code other than 0 becomes 2, because agents take 2
-// for a refusal and most other codes (127 of a program that is not there, for example) for a warning.
+// for a refusal and most other codes (127 of a program that is not there, for example) for a warning. Codex 0.169 and
+// Gemini CLI 0.61 make the call even after a 2, if nothing was written to standard error; so something is.
 
 import type { ClientId, Pending, Shell } from './client.ts';
 
@@ -12,13 +13,18 @@ export function hookCommand(
 ): string {
   const options = pending === 'deny' ? [] : ['--pending', pending];
   const words = [...program, 'hook', agent, ...options].map(word => quoted(word, shell)).join(' ');
-  return shell === 'powershell' ? `& ${words}${POWERSHELL_END}` : `${words}${END}`;
+  return `${shell === 'powershell' ? '& ' : ''}${words}${END[shell]}`;
 }
 
-const END = ' || exit 2';
-/** Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty. */
-const POWERSHELL_END = '; if ($LASTEXITCODE -ne 0) { exit 2 }';
-const ENDS = [END, POWERSHELL_END];
+const REFUSED = "'Toolgate refused this call.'";
+const END: Record<Shell, string> = {
+  sh: ` || { echo ${REFUSED} >&2; exit 2; }`,
+  cmd: ' || exit 2',
+  // Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty.
+  powershell: `; if ($LASTEXITCODE -ne 0) { [Console]::Error.WriteLine(${REFUSED}); exit 2 }`,
+};
+/** Also those of earlier versions. */
+const ENDS = [...Object.values(END), '; if ($LASTEXITCODE -ne 0) { exit 2 }'];
 
 function quoted(word: string, shell: Shell): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;

@@ -333,10 +333,10 @@ test('the hook is told what becomes of calls that wait, also later, and goes bac
   const before = home.all();
   const hooks = () => home.read('.claude/settings.json');
   await home.connect('claude-code --yes', null, withKey);
-  expect(hooks()).toContain('hook claude-code || exit 2"');
+  expect(hooks()).toContain('hook claude-code || {');
   await home.connect('claude-code --pending ask --yes', null, withKey);
-  expect(hooks()).toContain('hook claude-code --pending ask || exit 2"');
-  expect(hooks()).not.toContain('hook claude-code || exit 2"');
+  expect(hooks()).toContain('hook claude-code --pending ask || {');
+  expect(hooks()).not.toContain('hook claude-code || {');
   await home.connect('claude-code --remove --yes');
   expect(home.all()).toEqual(before);
 });

@@ -84,6 +84,9 @@ describe('the command of a hook', () => {
     const run = (code: string) => Bun.spawnSync(['sh', '-c', command], { env: { CODE: code } });
     expect(run('0').stdout.toString()).toBe('hook codex\n');
     expect(['0', '1', '2', '3'].map(code => run(code).exitCode)).toEqual([0, 2, 2, 2]);
+    // Codex and Gemini CLI take a code without a word for a hook that failed, and make the call.
+    const words = ['0', '1', '2', '3'].map(code => run(code).stderr.toString());
+    expect(words).toEqual(['', ...Array(3).fill('Toolgate refused this call.\n')]);
     expect(command).toMatch(hookMark('codex'));
   });
 
@@ -99,9 +102,9 @@ describe('the command of a hook', () => {
       hookCommand(program, 'codex', shell),
     );
     expect(commands).toEqual([
-      "'C:\\Users\\O'\\''Hara and Co\\toolgate.exe' hook codex || exit 2",
+      "'C:\\Users\\O'\\''Hara and Co\\toolgate.exe' hook codex || { echo 'Toolgate refused this call.' >&2; exit 2; }",
       '"C:\\Users\\O\'Hara and Co\\toolgate.exe" hook codex || exit 2',
-      "& 'C:\\Users\\O''Hara and Co\\toolgate.exe' hook codex; if ($LASTEXITCODE -ne 0) { exit 2 }",
+      "& 'C:\\Users\\O''Hara and Co\\toolgate.exe' hook codex; if ($LASTEXITCODE -ne 0) { [Console]::Error.WriteLine('Toolgate refused this call.'); exit 2 }",
     ]);
     for (const command of commands) expect(command).toMatch(hookMark('codex'));
   });
@@ -113,7 +116,9 @@ describe('the command of a hook', () => {
   });
 
   test('is known for one agent only', () => {
+    // As earlier versions wrote it.
     expect('/x/toolgate hook claude-code || exit 2').toMatch(hookMark('claude-code'));
+    expect('& tg hook codex; if ($LASTEXITCODE -ne 0) { exit 2 }').toMatch(hookMark('codex'));
     expect('/x/toolgate hook claude-code-next').not.toMatch(hookMark('claude-code'));
     expect('/x/other hook claude-code').not.toMatch(hookMark('claude-code'));
   });
