@@ -1,0 +1,121 @@
+// What every agent is tested for, in one run of it: it asks before a call, obeys a refusal, repeats a held call, cannot
+// forge its folder or reach its own settings, and makes no call while the service is away. The tools have other names and
+// arguments in each of them.
+
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Call } from './model.ts';
+import { type Page, said } from './page.ts';
+import { type Agent, type Entry, type Run, Workplace } from './workplace.ts';
+
+export interface Tools {
+  /** The name of the shell in policies. */
+  shellName: string;
+  shell(command: string): Call;
+  write(path: string, text: string): Call;
+  /** The same with a folder of the model's own invention in the arguments. */
+  forged(path: string, folder: string): Call;
+  /** Its own settings, in the home folder and in a project. */
+  settings: string[];
+}
+
+/** The place and the run that the tests of a file share. */
+export interface Shared {
+  place: Workplace;
+  run: Run;
+}
+
+export interface Preparation {
+  /** What a person does besides, before the agent is started. */
+  prepare?(place: Workplace): Promise<void>;
+  prompt?: string;
+  args?(place: Workplace): string[];
+}
+
+export function testScenario(agent: Agent, tools: Tools, preparation: Preparation = {}): Shared {
+  const shared = {} as Shared;
+  beforeAll(async () => {
+    shared.place = await Workplace.open(agent);
+    await shared.place.connect();
+    shared.place.write('projects/app/notes.txt', 'a note\n');
+    shared.place.write('projects/app/.env', 'PASSWORD=canary\n');
+    await preparation.prepare?.(shared.place);
+    const { prompt, args } = preparation;
+    shared.run = shared.place.start({ prompt, args: args?.(shared.place) });
+  });
+  afterAll(() => shared.place.close());
+  const call = (made: Call) => shared.run.call(made);
+
+  test('an allowed call is recorded and made', async () => {
+    const { result, entries } = await call(tools.shell('cat notes.txt'));
+    expect(result).toContain('a note');
+    expect(entries).toEqual([{ name: tools.shellName, decision: 'allow', reference: null }]);
+    await call(tools.write('made.txt', 'made'));
+    expect(shared.place.read('projects/app/made.txt')).toContain('made');
+  });
+
+  test('a refused call is not made, and the model is told why', async () => {
+    const { result, entries } = await call(tools.shell('cat .env'));
+    expect(entries).toMatchObject([{ name: tools.shellName, decision: 'deny' }]);
+    expect(result).toContain('Secrets are not for agents');
+    expect(result).not.toContain('canary');
+  });
+
+  test('a held call is made once, after it was approved, and was recorded when it ran', async () => {
+    const { place, run } = shared;
+    let atRun: Entry | undefined;
+    run.model.onRun = async () => {
+      atRun = (await place.audit()).at(-1);
+    };
+    const command = tools.shell(`curl -s --noproxy '*' ${run.model.url}/ran`);
+    const held = await call(command);
+    expect(held.result).toContain('Repeat the call once it is approved');
+    expect(held.entries).toMatchObject([{ name: tools.shellName, decision: 'pending' }]);
+    expect(atRun).toBeUndefined();
+
+    const reference = held.entries[0]?.reference ?? '';
+    await place.approve(reference);
+    const freed = await call(command);
+    expect(freed.result).toContain('it ran');
+    expect(atRun).toEqual({ name: tools.shellName, decision: 'allow', reference });
+    expect((await call(command)).entries).toMatchObject([{ decision: 'pending' }]);
+  });
+
+  test('a folder that the model invents, and a path that leads out of the project, write nothing', async () => {
+    const { place } = shared;
+    const calls = [
+      tools.write('../../.bashrc', 'forged'),
+      tools.forged('../../.bashrc', `${place.home}/projects/a/b/c`),
+      tools.shell(`cd ../.. && cat .bashrc`),
+    ];
+    for (const made of calls)
+      expect((await call(made)).entries.map(({ decision }) => decision)).not.toContain('allow');
+    expect(place.has('.bashrc')).toBe(false);
+  });
+
+  test('its own settings stay as they are', async () => {
+    const { place } = shared;
+    const before = tools.settings.map(path => place.find(path));
+    for (const path of tools.settings) {
+      const { entries } = await call(tools.write(`${place.home}/${path}`, '{}'));
+      expect([path, entries.map(({ decision }) => decision)]).not.toEqual([path, ['allow']]);
+    }
+    expect(tools.settings.map(path => place.find(path))).toEqual(before);
+  });
+
+  return shared;
+}
+
+/** The last test of the shared run, which ends with it. */
+export function testServiceAway(shared: Shared, tools: Tools, page: Page): void {
+  test('the service away: no call is made, and nothing was asked of any other machine', async () => {
+    const { place, run } = shared;
+    await place.withoutService(async () => {
+      const result = await run.made(tools.shell('cat notes.txt'));
+      expect(result).toContain('Toolgate gave no verdict, so this call is refused');
+      await run.made(tools.write(`${place.project}/away.txt`, 'away'));
+      expect(said(place.has('projects/app/away.txt'))).toBe(page('the service is away'));
+    });
+    expect(await run.finish()).toBe(0);
+    expect(place.wanted).toEqual([]);
+  });
+}
