@@ -1,8 +1,9 @@
-// Writes docs/path-lists.md from src/core/condition/path-lists.ts. test/core/condition/path-names.test.ts compares both.
+// Writes docs/path-lists.md from src/core/condition/path-lists.ts and shell-programs.ts. test/core/condition/path-names.test.ts compares both.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DECIDES_LATER, type PathList, SECRET, VERSION } from '../src/core/condition/path-lists.ts';
+import { GIT, PROGRAMS, VERSIONED } from '../src/core/condition/shell-programs.ts';
 
 const table = ({ groups, except }: PathList) =>
   [
@@ -39,6 +40,19 @@ push, in continuous integration, when an agent or a shell starts, or before a se
 runs it: \`package.json\`, \`Makefile\`, \`conftest.py\` and \`gradlew\` do nothing until somebody runs them, and a policy asks about that command.
 
 ${table(DECIDES_LATER)}
+
+## Commands that only read
+
+\`shell.reads\` knows these programs, each with the options of \`src/core/condition/shell-programs.ts\` alone: another option may write a
+file or run a program. It gives the paths that they read, and fails on everything else.
+
+${[...Object.keys(PROGRAMS), 'cd', "sed -n '1,9p'"].sort().map(code).join(' ')}
+
+Of git, ${Object.keys(GIT)
+  .map(each => code(each === 'stash' ? 'stash list' : each))
+  .join(' ')}, which list and show. \`git diff\` has at
+most one revision or path, because with two it compares any two files where there is no work tree. The version of
+${VERSIONED.map(code).join(' ')} may be asked for.
 `;
 
 if (import.meta.main) writeFileSync(join(import.meta.dirname, '../docs/path-lists.md'), PAGE);

@@ -7,6 +7,7 @@ import { sizeOf } from './maps.ts';
 import { pathJoin, pathWithin } from './path.ts';
 import { pathDecidesLater, pathSecret, weightOf } from './path-names.ts';
 import { shellCommands } from './shell.ts';
+import { secretWeight, shellReads, shellSecret } from './shell-reads.ts';
 import type { Steps } from './steps.ts';
 import * as text from './text.ts';
 import { BOOL, DOUBLE, DYN, INT, listOf, mapOf, STRING, structOf, TYPE, type Type } from './types.ts';
@@ -144,6 +145,14 @@ const ALL: readonly FunctionOfLanguage[] = [
   ours('url.port', 1, INT, url => urlPort(url!)),
   ours('email.domain', 1, STRING, address => emailDomain(address!)),
   ours('shell.commands', 1, COMMANDS, commands => shellCommands(commands!)),
+  ours(
+    'shell.reads',
+    2,
+    listOf(STRING),
+    (text, folder) => shellReads(text!, folder!),
+    () => 16,
+  ),
+  ours('shell.secret', 1, BOOL, text => shellSecret(text!), secretWeight),
 ];
 
 /** By name; those of ours by their whole name, such as `path.within`. `matches` is missing: its pattern is a literal. */

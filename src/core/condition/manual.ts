@@ -105,4 +105,16 @@ export const MANUAL: readonly Entry[] = [
     'shell.commands(text): list',
     'The plain commands of a shell text, each with name and args; fails on anything else.',
   ),
+  entry(
+    'function',
+    'shell.reads',
+    'shell.reads(text, folder): list',
+    'The paths that commands read which only read and print, such as cat and git log; fails on all others.',
+  ),
+  entry(
+    'function',
+    'shell.secret',
+    'shell.secret(text): bool',
+    'Whether a command line names a file that usually holds a secret, as far as its text shows it.',
+  ),
 ];

@@ -10,6 +10,11 @@ export interface ShellCommand {
   args: string[];
 }
 
+/** A command, and what separates it from the next one; null at the end. */
+export interface ShellStep extends ShellCommand {
+  then: string | null;
+}
+
 const MAX_LENGTH = 65_536;
 /** Words, blanks, separators, and the parts of words that are quoted in different ways: about 2 ms of work. */
 const MAX_PARTS = 4_000;
@@ -46,26 +51,22 @@ class Reader {
     this.text = text;
   }
 
-  commands(): ShellCommand[] | null {
-    const commands: ShellCommand[] = [];
+  steps(): ShellStep[] | null {
+    const steps: ShellStep[] = [];
     this.take(BLANK_LINES);
     while (!this.atEnd()) {
       const words = this.words();
       if (words === null) return null;
       const [name, ...args] = words;
       if (name === undefined || !isPlainCommand(name, args)) return null;
-      commands.push({ name, args });
-      if (!this.separator()) return null;
+      const then = this.atEnd() ? null : this.take(SEPARATOR);
+      steps.push({ name, args, then });
+      if (then === null) return this.atEnd() ? steps : null;
+      this.take(BLANK_LINES);
+      // After `&&`, `||` and `|`, another one has to follow.
+      if (this.atEnd() && then !== ';' && then !== '\n') return null;
     }
-    return commands.length === 0 ? null : commands;
-  }
-
-  /** Goes past what ends a command. After `&&`, `||` and `|`, another one has to follow. */
-  private separator(): boolean {
-    if (this.atEnd()) return true;
-    const separator = this.take(SEPARATOR);
-    this.take(BLANK_LINES);
-    return separator === ';' || separator === '\n' || (separator !== null && !this.atEnd());
+    return steps.length === 0 ? null : steps;
   }
 
   private words(): string[] | null {
@@ -127,6 +128,11 @@ class Reader {
 
 /** A text without any command fails, because `all` would be true of an empty list. */
 export function shellCommands(text: string): ShellCommand[] | null {
+  return shellSteps(text)?.map(({ name, args }) => ({ name, args })) ?? null;
+}
+
+/** The same, with what separates them. */
+export function shellSteps(text: string): ShellStep[] | null {
   if (text.length > MAX_LENGTH || UNCLEAR.test(text)) return null;
-  return new Reader(text).commands();
+  return new Reader(text).steps();
 }
