@@ -30,14 +30,15 @@ export function approvalText(approval: WholeApproval, output: Output): string {
   return parts.filter(part => part !== '').join('\n');
 }
 
-function detailsText(approval: WholeApproval): string {
+/** What the rule shows of the call, whole, as far as it is held. */
+export function detailsText(approval: WholeApproval): string {
   const { details, detailsInserted, detailsGone, detailsHidden, status, approverGroup } = approval;
   if (status !== 'pending') return '';
   if (detailsGone === true) return `${DETAILS_GONE}\n`;
   if (detailsHidden === true && approverGroup !== null)
     return `What the rule shows of the call is for operators of the group "${visible(approverGroup)}" only.\n`;
   if (details === undefined) return '';
-  const { question, fields, omitted = 0 } = details;
+  const { question, folder, fields, complete, omitted = 0, omittedCharacters = 0 } = details;
   const asked =
     question === null
       ? ''
@@ -45,9 +46,11 @@ function detailsText(approval: WholeApproval): string {
           .map(partText)
           .join('')}\n`;
   const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);
-  const more =
-    omitted === 0 ? '' : `  Further values that are not shown, because they are too much: ${omitted}.\n`;
-  return `${asked}${indented(table(rows))}${more}`;
+  const place = folder === undefined ? '' : `Working folder: ${visible(folder)}\n`;
+  const more = complete
+    ? ''
+    : `  The call is too large to be shown completely: ${omitted} fields and ${omittedCharacters} characters are left out.\n`;
+  return `${asked}${place}${indented(table(rows))}${more}`;
 }
 
 /** What the call gave is in quotes, which it cannot close itself. */
@@ -61,6 +64,7 @@ function factRows(approval: WholeApproval): string[][] {
   const rows = [
     ['Reference', referenceId],
     ['Reason', visible(reason)],
+    ['Digest', approval.details?.digest ?? null],
     ['Key', visible(context.keyName)],
     ['Person', approval.personEmail === undefined ? null : visible(approval.personEmail)],
     ['Session', sessionLabel === null ? null : visible(sessionLabel)],

@@ -27,6 +27,10 @@ import type { Rule } from './policy.ts';
 
 export type { Details } from './details-room.ts';
 
+/** What an approval names instead of their digest, where nobody can see the whole details. */
+export const SEEN_INCOMPLETE = 'incomplete';
+export const SEEN_GONE = 'gone';
+
 /** What is said where the details of a call are gone. */
 export const DETAILS_GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';

@@ -19,15 +19,13 @@ function writtenOut(character: string): string {
 }
 
 /** The most line breaks of a value that are kept: more of them could push what stands below it out of sight. */
-const MOST_BREAKS = 20;
+export const MOST_BREAKS = 20;
 
-/** The same, but the first line breaks stay, for values of several lines. */
-export function visibleLines(text: string): string {
+/** The same, but the first line breaks stay, for values of several lines. All of them, where a value has a place of its own. */
+export function visibleLines(text: string, breaks = MOST_BREAKS): string {
   const lines = text.split('\n');
-  const rest = lines.slice(MOST_BREAKS).join('\n');
-  return [...lines.slice(0, MOST_BREAKS), ...(lines.length > MOST_BREAKS ? [rest] : [])]
-    .map(visible)
-    .join('\n');
+  const rest = lines.slice(breaks).join('\n');
+  return [...lines.slice(0, breaks), ...(lines.length > breaks ? [rest] : [])].map(visible).join('\n');
 }
 
 /** JSON in which invisible characters are escaped; it reads back as the same value. */

@@ -2,8 +2,9 @@
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
 import { GRANT_DURATIONS, MAX_NOTE } from '../core/approval.ts';
-import { bindable, type Details } from '../core/details.ts';
+import { beginningOf, bindable, type Details, SEEN_GONE, SEEN_INCOMPLETE } from '../core/details.ts';
 import { visible } from '../core/visible.ts';
+import type { ShownDetails } from '../guard/approvals/shown-details.ts';
 import {
   type ApprovalFacts,
   detailsShown,
@@ -63,8 +64,10 @@ legend { padding: 0 0 0.3rem; font-weight: 600; }
 
 export function askPage(facts: ApprovalFacts, ask: Ask): Response {
   const { submitsItself, passkey, now, insight } = ask;
-  // An approval that has to be signed is given with a button, whatever the link says.
-  const action = ask.action === 'approve' && passkey !== 'not needed' ? null : ask.action;
+  // An approval that has to be signed is given with a button, whatever the link says; and so is one of a call of which
+  // there is more to see than messages show.
+  const byButton = passkey !== 'not needed' || hasMore(insight.shown);
+  const action = ask.action === 'approve' && byButton ? null : ask.action;
   const decides = action !== null && submitsItself;
   const scripts = [LOCAL_TIMES, decides ? SUBMIT_AT_ONCE : '', passkey === 'ready' ? SIGN : ''];
   return page({
@@ -85,6 +88,17 @@ ${action === null ? openForms(facts, ask) : decidedForm(ask.token, action, submi
   });
 }
 
+/** Whether lists and messages cannot show all of it, or nobody can. */
+function hasMore({ details, detailsGone }: ShownDetails): boolean {
+  return detailsGone === true || (details !== undefined && !beginningOf(details).complete);
+}
+
+/** What somebody who answers on this page has seen. */
+function seenField({ details, detailsGone }: ShownDetails): Html | null {
+  const seen = detailsGone ? SEEN_GONE : details?.complete === false ? SEEN_INCOMPLETE : details?.digest;
+  return seen === undefined ? null : html`<input type="hidden" name="seen" value="${seen}">`;
+}
+
 function decidedForm(token: string, action: ApprovalAction, submitsItself: boolean): Html {
   const other = OTHER[action];
   const choice = html`<div class="answer">${noteField('note')}
@@ -99,17 +113,22 @@ ${submitsItself ? html`<p id="sending" class="notice" role="status" hidden>Sendi
 
 // There are two forms, so that no `duration` is sent when only this call is approved.
 function openForms(facts: ApprovalFacts, ask: Ask): Html {
-  const { token, passkey, referenceId } = ask;
+  const { token, passkey, referenceId, insight } = ask;
   const signs = passkey !== 'not needed';
-  const approve = html`<button name="action" value="approve">${BUTTONS.approve}</button>`;
+  const isGone = insight.shown.detailsGone === true;
+  const approve = signs
+    ? signButton(passkey, referenceId)
+    : html`<button name="action" value="approve"${isGone ? html` class="plain"` : null}>${BUTTONS.approve}</button>`;
+  const deny = html`<button name="action" value="deny"${isGone ? null : html` class="plain"`}>${BUTTONS.deny}</button>`;
+  const lasts = !signs && !isGone && (facts.approvers === null || facts.approvers.needed === 1);
   return html`<form id="decision" method="post" action="${pathOf(token)}" class="answer">
 ${voteShown(facts)}
 ${signs ? passkeyShown(passkey) : null}
+${seenField(insight.shown)}
 ${noteField('note')}
-<div class="row">${signs ? signButton(passkey, referenceId) : approve}
-<button name="action" value="deny" class="plain">${BUTTONS.deny}</button></div>
+<div class="row">${isGone ? [deny, approve] : [approve, deny]}</div>
 </form>
-${signs || (facts.approvers !== null && facts.approvers.needed > 1) ? null : lastingForm(facts, ask)}`;
+${lasts ? lastingForm(facts, ask) : null}`;
 }
 
 function lastingForm(facts: ApprovalFacts, { token, inSession, insight }: Ask): Html {
@@ -117,20 +136,22 @@ function lastingForm(facts: ApprovalFacts, { token, inSession, insight }: Ask): 
 <summary>Approve for a while</summary>
 <form id="lasting" method="post" action="${pathOf(token)}" class="lasting">
 <input type="hidden" name="action" value="approve">
+${seenField(insight.shown)}
 <p class="soft">Besides this call, further calls of the key ${named(facts.keyName)} to ${fullName(facts)}
 that would need approval are then allowed without asking, until the time is over. What the policy denies stays denied.</p>
 <div><label for="duration">For how long</label>
 <select id="duration" name="duration">${GRANT_DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
 ${inSession ? html`<label class="check"><input type="checkbox" name="only" value="session"> In this session only</label>` : null}
-${sameFields(insight.shown.details?.fields ?? [])}
+${sameFields(insight.shown.details)}
 ${noteField('lasting-note')}
 <div class="row"><button class="plain">Approve for this long</button></div>
 </form>
 </details>`;
 }
 
-function sameFields(shown: Details['fields']): Html | null {
-  const fields = bindable(shown);
+/** Of many fields, those that lists show. */
+function sameFields(details: Details | undefined): Html | null {
+  const fields = details === undefined ? [] : bindable(beginningOf(details).fields);
   if (fields.length === 0) return null;
   const box = ({ path }: Details['fields'][number]) =>
     html`<label class="check"><input type="checkbox" name="same" value="${path}"> ${named(path)}</label>`;
@@ -260,6 +281,6 @@ function message(
   return page({ title: `${heading} · Toolgate`, status, body, headers });
 }
 
-function pathOf(token: string): string {
+export function pathOf(token: string): string {
   return `/v1/approve/${encodeURIComponent(token)}`;
 }

@@ -3,9 +3,11 @@
 // characters.
 
 import { answeredBy, earlierCounts } from '../core/approval.ts';
+import { lengthOf } from '../core/argument-path.ts';
 import { DETAILS_GONE, type Details, questionParts } from '../core/details.ts';
+import { BEGINNING } from '../core/details-room.ts';
 import { joinName } from '../core/name.ts';
-import { visible, visibleLines } from '../core/visible.ts';
+import { MOST_BREAKS, visible, visibleLines } from '../core/visible.ts';
 import type { Context } from '../guard/approvals/context.ts';
 import type { ShownDetails } from '../guard/approvals/shown-details.ts';
 import { type Html, html, named } from './page.ts';
@@ -41,7 +43,11 @@ export const PARTS_STYLE = `
 .values > div { display: grid; grid-template-columns: minmax(5rem, 9rem) minmax(0, 1fr); gap: 0.1rem 1rem; padding: 0.4rem 0.75rem; }
 .values > div + div { border-top: 1px solid var(--line); }
 .values dt { color: var(--soft); font-family: var(--mono); font-size: 0.9em; overflow-wrap: anywhere; }
-.values dd { white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; }
+.values dd { font-family: var(--mono); font-size: 0.95em; white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; min-width: 0; }
+.values details, .more { border: 0; padding: 0; }
+.values summary, .more summary { white-space: normal; cursor: pointer; }
+.values .whole { display: block; max-height: 60vh; margin-top: 0.4rem; padding: 0.5rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--sheet); }
+.length { color: var(--soft); font-family: system-ui, sans-serif; }
 .warning { border-left-color: #b3261e; font-weight: 600; }
 .recent { list-style: none; padding-top: 0.6rem; display: grid; gap: 0.3rem; overflow-wrap: anywhere; }
 @media (max-width: 40rem) { .values > div { grid-template-columns: minmax(0, 1fr); } }
@@ -62,10 +68,20 @@ for (const each of document.querySelectorAll('time')) {
 export function detailsShown({ shown: { details, detailsGone } }: Insight): Html | null {
   if (detailsGone) return html`<p class="notice warning">${DETAILS_GONE}</p>`;
   if (details === undefined) return null;
-  const { question, fields, omitted = 0 } = details;
+  const { question, folder, fields } = details;
   return html`${question === null ? null : html`<h2 class="question" aria-label="${visible(question)}"><bdi>${questionParts(details).map(part)}</bdi></h2>`}
-${fields.length === 0 ? null : html`<dl class="values">${fields.map(value)}</dl>`}
-${omitted === 0 ? null : html`<p class="soft small">${omittedWords(omitted)}</p>`}`;
+${folder === undefined ? null : html`<dl class="facts">${fact('Working folder', html`<span class="mono">${named(folder)}</span>`)}</dl>`}
+${fields.length === 0 ? null : html`<dl class="values">${fields.slice(0, MOST_OPEN).map(value)}</dl>`}
+${fields.length <= MOST_OPEN ? null : furtherFields(fields.slice(MOST_OPEN))}
+${details.complete ? null : html`<p class="notice warning">${incompleteWords(details)}</p>`}`;
+}
+
+/** Further fields are folded. */
+const MOST_OPEN = 200;
+
+function furtherFields(fields: Details['fields']): Html {
+  return html`<details class="more"><summary>${fields.length.toLocaleString('en')} more fields</summary>
+<dl class="values">${fields.map(value)}</dl></details>`;
 }
 
 /** What the call gave is marked, so that it cannot pass for words of the rule. */
@@ -73,13 +89,31 @@ function part({ text, given }: ReturnType<typeof questionParts>[number]): Html {
   return given ? html`<mark class="given">${named(text)}</mark>` : html`${visible(text)}`;
 }
 
+/** A long value is folded: its beginning and its length are shown, and all of it once somebody opens it. */
 function value({ path, value }: Details['fields'][number]): Html {
-  return html`<div><dt>${named(path)}</dt><dd><bdi>${visibleLines(value)}</bdi></dd></div>`;
+  return html`<div><dt>${named(path)}</dt><dd>${isLong(value) ? folded(value) : html`<bdi>${visibleLines(value)}</bdi>`}</dd></div>`;
 }
 
-function omittedWords(omitted: number): string {
-  const what = omitted === 1 ? '1 more field is' : `${omitted} more fields are`;
-  return `${what} not shown, because there is too much to show.`;
+function isLong(value: string): boolean {
+  return lengthOf(value) > BEGINNING.value || value.split('\n', MOST_BREAKS + 2).length > MOST_BREAKS + 1;
+}
+
+const FOLDED_CHARS = 200;
+
+function folded(value: string): Html {
+  const start = Array.from(value.slice(0, 2 * FOLDED_CHARS))
+    .slice(0, FOLDED_CHARS)
+    .join('');
+  const lines = value.split('\n').length;
+  const length = `${lengthOf(value).toLocaleString('en')} characters${lines === 1 ? '' : `, ${lines.toLocaleString('en')} lines`}`;
+  return html`<details><summary><bdi>${visible(start)}</bdi>… <span class="length">(${length}: show all)</span></summary>
+<bdi class="whole">${visibleLines(value, Number.POSITIVE_INFINITY)}</bdi></details>`;
+}
+
+function incompleteWords({ omitted = 0, omittedCharacters = 0 }: Details): string {
+  const fields =
+    omitted === 0 ? '' : `${omitted.toLocaleString('en')} ${omitted === 1 ? 'field' : 'fields'}, `;
+  return `This call is too large to be shown completely. Not shown: ${fields}${omittedCharacters.toLocaleString('en')} characters.`;
 }
 
 export function driftShown({ context: { drifted } }: Insight): Html | null {

@@ -24,6 +24,7 @@ import {
   gonePage,
   notYoursPage,
   passkeyNeededPage,
+  pathOf,
   resolvedPage,
   signInNeededPage,
   tooManyPage,
@@ -258,7 +259,11 @@ async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>)
     if (wantsPage(request)) return await outcomePage(services.deps, token);
     return outcomeJson(approval, await votesFor(services.deps.db, [approval]));
   } catch (error) {
-    if (!(error instanceof GuardError && error.code === 'gone' && wantsPage(request))) throw error;
+    if (!(error instanceof GuardError && wantsPage(request))) throw error;
+    // There is more to see than whoever sent this form was shown, and the page of the link shows it.
+    if (error.code === 'not_seen')
+      return new Response(null, { status: 303, headers: { Location: pathOf(token) } });
+    if (error.code !== 'gone') throw error;
     return outcomePage(services.deps, token, true);
   }
 }

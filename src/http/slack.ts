@@ -44,7 +44,8 @@ async function interact({ services, request, ration }: Incoming<unknown, unknown
   const body = await readSigned(request, { limit: BODY_BYTES, ration }, slackSigningSecret, deps.now());
   const press = pressIn(body, request.headers.has('x-slack-retry-num'));
   if (press !== null) {
-    const answered = answerPress(deps, slack, press).catch(error =>
+    const at = config.publicUrl ?? new URL(request.url).origin;
+    const answered = answerPress(deps, slack, press, at).catch(error =>
       log.error({ err: error }, 'an answer from Slack could not be taken'),
     );
     await Promise.race([answered, Bun.sleep(ACKNOWLEDGE_MS)]);

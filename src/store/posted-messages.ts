@@ -34,13 +34,17 @@ export function changeMessages(tx: Transaction, approvalId: string, now: number)
   );
 }
 
-/** Whether this message was posted for this approval. */
-export async function isPosted(db: Queries, approvalId: string, place: string): Promise<boolean> {
-  const rows = await db.all('SELECT id FROM notifications WHERE approval_id = $1 AND message_ref = $2', [
-    approvalId,
-    place,
-  ]);
-  return rows.length > 0;
+/** The channel to which this message was posted for this approval; null if it was not. */
+export async function postedTo(
+  db: Queries,
+  approvalId: string,
+  place: string,
+): Promise<{ channelName: string | null } | null> {
+  const rows = await db.all<{ channelName: string | null }>(
+    'SELECT channel_name AS "channelName" FROM notifications WHERE approval_id = $1 AND message_ref = $2',
+    [approvalId, place],
+  );
+  return rows[0] ?? null;
 }
 
 export async function anyChangeDue(db: Queries, now: number): Promise<boolean> {

@@ -74,6 +74,79 @@ for (const engine of await engines()) {
       expect((await gate.open(all.token)).text.replaceAll(all.token, '')).not.toContain('Ada');
     });
 
+    const padded = () => ({
+      ...Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`note${at}`, `${at + 10}-`.repeat(160)])),
+      command: 'rm -rf / --no-preserve-root',
+    });
+    const listed = async (referenceId: string) =>
+      (await gate.service.admin('GET', '/approvals?status=pending')).body.approvals.find(
+        (each: { referenceId: string }) => each.referenceId === referenceId,
+      );
+    const resolve = (referenceId: string, body: object) =>
+      gate.service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'approve', ...body });
+
+    test('what a list cannot show whole is approved only by whoever names what they saw', async () => {
+      const args = padded();
+      const asked = await gate.ask(key, 'transfer', { args });
+      const { details: beginning } = await listed(asked.referenceId);
+      expect(beginning.complete).toBe(false);
+      expect(beginning.fields.at(-1)).toEqual({ path: 'command', value: args.command });
+      const { details } = (await read(asked.referenceId)).body;
+      expect(details.complete).toBe(true);
+      expect(details.fields).toEqual(Object.entries(args).map(([path, value]) => ({ path, value })));
+      expect(details.digest).toBe(beginning.digest);
+      // Neither without it, nor with the digest of another call, nor with the word for something else.
+      const other = await listed((await gate.ask(key, 'transfer', { args: padded() })).referenceId);
+      for (const seen of [undefined, other.details.digest, 'gone', 'incomplete', 'x']) {
+        const refused = await resolve(asked.referenceId, { seen });
+        expect([seen, refused.status, refused.body.code]).toEqual([seen, 409, 'not_seen']);
+        expect((await gate.answer(asked.token, { action: 'approve', seen })).body.code).toBe('not_seen');
+      }
+      expect(await gate.statusOf(asked.referenceId)).toBe('pending');
+      // A link with an action leads to the page that shows everything, whose form says so.
+      const page = await gate.open(asked.token, '?action=approve');
+      expect(page.text).not.toContain("getElementById('decision').submit()");
+      expect(page.text).toContain('29-29-29-');
+      const form = await gate.service.request('POST', `/v1/approve/${asked.token}`, {
+        headers: { Accept: 'text/html', 'Content-Type': 'application/x-www-form-urlencoded' },
+        body: 'action=approve',
+        redirect: 'manual',
+      });
+      expect([form.status, form.headers.get('location')]).toEqual([303, `/v1/approve/${asked.token}`]);
+      expect(page.text).toContain(`<input type="hidden" name="seen" value="${details.digest}">`);
+      const seen = details.digest;
+      expect((await gate.answer(asked.token, { action: 'approve', seen })).status).toBe(200);
+      expect((await resolve(other.referenceId, { action: 'deny' })).status).toBe(200);
+      // Nothing of it is stored that could be computed from the call alone.
+      const rows = JSON.stringify(await gate.rows('SELECT * FROM approvals'));
+      for (const text of [JSON.stringify(args), JSON.stringify(details.fields)])
+        for (const form of ['hex', 'base64', 'base64url'] as const)
+          expect(rows).not.toContain(new Bun.CryptoHasher('sha256').update(text).digest(form));
+      expect(rows).not.toContain(seen);
+    });
+
+    test('what lists show whole is approved as before, unless something else was seen', async () => {
+      const asked = await gate.ask(key, 'transfer', { args: ARGS });
+      expect((await listed(asked.referenceId)).details.complete).toBe(true);
+      expect((await resolve(asked.referenceId, { seen: 'gone' })).body.code).toBe('not_seen');
+      expect((await gate.open(asked.token, '?action=approve')).text).toContain("('decision').submit()");
+      expect((await resolve(asked.referenceId, {})).status).toBe(200);
+    });
+
+    test('of a call that is too large to be held, the digest is not enough', async () => {
+      const args = { text: 'x'.repeat(262_200), command: 'rm' };
+      const asked = await gate.ask(key, 'transfer', { args });
+      const { details } = (await read(asked.referenceId)).body;
+      expect(details.complete).toBe(false);
+      expect(details.fields[1]).toEqual({ path: 'command', value: 'rm' });
+      for (const seen of [undefined, details.digest, 'gone'])
+        expect((await resolve(asked.referenceId, { seen })).body.code).toBe('not_seen');
+      const page = await gate.open(asked.token);
+      expect(page.text).toContain('This call is too large to be shown completely.');
+      expect(page.text).toContain('name="seen" value="incomplete"');
+      expect((await resolve(asked.referenceId, { seen: 'incomplete' })).status).toBe(200);
+    });
+
     test('a call that was not recorded leaves nothing behind', async () => {
       const { databaseUrl } = gate.service;
       await sql(databaseUrl, 'ALTER TABLE audit_entries RENAME TO audit_elsewhere');
@@ -95,6 +168,8 @@ for (const engine of await engines()) {
         (await client.at(service).call('up__transfer', ARGS)).result.structuredContent.referenceId;
       const repeated = await call(gate.service);
       const asked = await gate.ask(key, 'refund', { args: ARGS });
+      const before = await gate.ask(key, 'refund', { args: ARGS });
+      const { digest } = (await read(before.referenceId)).body.details;
       const { databaseUrl, dataDir } = gate.service;
       await gate.service.kill('SIGTERM');
       const again = await startService({ databaseUrl, dataDir });
@@ -104,6 +179,16 @@ for (const engine of await engines()) {
       const page = await gate.open(asked.token);
       expect(page.text).toContain(DETAILS_GONE);
       expect(page.text).not.toContain('12.5');
+      // To deny it is what people are advised to do, and is the first button.
+      const buttons = Array.from(page.text.matchAll(/<button[^>]*value="(\w+)"/g), ([, action]) => action);
+      expect(buttons).toEqual(['deny', 'approve']);
+      const linked = await gate.open(asked.token, '?action=approve');
+      expect(linked.text).not.toContain("('decision').submit()");
+      for (const seen of [undefined, 'incomplete', digest])
+        expect((await resolve(asked.referenceId, { seen })).body.code).toBe('not_seen');
+      expect((await resolve(asked.referenceId, { seen: 'gone' })).status).toBe(200);
+      // Somebody who saw them before the restart can say so.
+      expect((await resolve(before.referenceId, { seen: digest })).status).toBe(200);
       expect((await read(repeated)).body.detailsGone).toBe(true);
       expect(await call(again)).toBe(repeated);
       expect((await read(repeated)).body.details.fields).toHaveLength(3);

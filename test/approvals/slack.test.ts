@@ -329,7 +329,6 @@ test('details reach Slack only by a channel that carries them, and no log and no
     expect(JSON.stringify(closed.message)).not.toContain(canary);
     expect(buttonsOf(closed.message).map(each => [each.action_id, each.style])).toEqual([
       ['toolgate_open', 'primary'],
-      ['toolgate_approve', undefined],
       ['toolgate_deny', 'danger'],
     ]);
     const { email } = await newPerson(service, 'approver');

@@ -467,6 +467,7 @@ describe.if(hasBrowser())('in a browser', () => {
       await page.waitForURL(`**/v1/approve/${TOKEN}`);
       expect([...new URLSearchParams(posts[0]?.body)]).toEqual([
         ['action', 'approve'],
+        ['seen', 'incomplete'],
         ['duration', '15m'],
         ['only', 'session'],
         ['same', 'items[0].80.00 EUR'],

@@ -34,7 +34,7 @@ import { insertOperator } from '../../src/store/operators.ts';
 import * as passkeys from '../../src/store/passkeys.ts';
 import { openKeys } from '../../src/store/people.ts';
 import * as policies from '../../src/store/policies.ts';
-import { anyChangeDue, isPosted } from '../../src/store/posted-messages.ts';
+import { anyChangeDue, postedTo } from '../../src/store/posted-messages.ts';
 import * as rollups from '../../src/store/rollups.ts';
 import * as servers from '../../src/store/server-sign-ins.ts';
 import * as sessions from '../../src/store/sessions.ts';
@@ -106,7 +106,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'newest messages of a channel': db => listNewestOf(db, 'desk', 'http', 100),
   'newest messages without a channel': db => listNewestOf(db, null, 'http', 100),
   'messages that have to be changed': db => anyChangeDue(db, NOW),
-  'a message of an approval': db => isPosted(db, idAt(NOW, 7), 'C1/1.1'),
+  'a message of an approval': db => postedTo(db, idAt(NOW, 7), 'C1/1.1'),
   'names of the tools of a server': db => listToolNames(db, idAt(NOW, 7), 100),
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'a tool by its id': db => findTool(db, idAt(NOW, 7)),

@@ -2,12 +2,13 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
+import { beginningOf, SEEN_GONE, SEEN_INCOMPLETE } from '../../core/details.ts';
 import { joinName } from '../../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
 import { keyNames } from '../admin.ts';
-import { approvalText, votesText } from '../approval-lines.ts';
-import { CliError, usageError } from '../exit.ts';
+import { approvalText, detailsText, votesText } from '../approval-lines.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { Refused } from '../http.ts';
 import { type IO, say } from '../io.ts';
@@ -94,6 +95,7 @@ interface ApproveOptions extends AnswerOptions {
   for?: string;
   sessionOnly?: boolean;
   same?: string[];
+  seen?: string;
 }
 
 const NOTE = 'a text for the agent, at most 500 characters';
@@ -108,16 +110,43 @@ function approveCommand(io: IO): Command {
   const made = command('approve', what, examples)
     .argument('<referenceId>', 'as listed')
     .option('--note <text>', NOTE)
+    .option(
+      '--seen <digest>',
+      'what you have seen of the call: the digest that show prints, incomplete or gone',
+    )
     .option('--for <duration>', 'open a grant: 30m, 1h, 7d at most', grantDuration)
     .option('--session-only', 'with --for: only for the session that asked')
     .option('--same <path...>', 'with --for: only for calls with the same values at these paths');
-  return withAdmin(made).action((referenceId: string, options: ApproveOptions) => {
+  return withAdmin(made).action(async (referenceId: string, options: ApproveOptions) => {
     const { for: duration, sessionOnly, same } = options;
     if (duration === undefined && (sessionOnly || same !== undefined))
       throw usageError('--session-only and --same say what a grant frees: give --for, too.');
     const only = sessionOnly ? 'session' : undefined;
-    return answer(io, referenceId, options, { action: 'approve', note: options.note, duration, only, same });
+    const seen = options.seen ?? (await look(io, referenceId, options));
+    const { note } = options;
+    return answer(io, referenceId, options, { action: 'approve', note, duration, only, same, seen });
   });
+}
+
+/**
+ * Shows what the call would do, and returns what was seen of it. Where there is more of it than a list shows, or nobody
+ * can see it any more, the person at the terminal has to say that they looked.
+ */
+async function look(io: IO, referenceId: string, options: ApproveOptions): Promise<string | undefined> {
+  const approval = await asAdmin(io, options).get<WholeApproval>(pathOf(referenceId));
+  const { details, detailsGone, status } = approval;
+  if (status !== 'pending' || (details === undefined && detailsGone !== true)) return undefined;
+  io.stderr.write(detailsText(approval));
+  const seen = detailsGone ? SEEN_GONE : details?.complete ? details.digest : SEEN_INCOMPLETE;
+  if (details !== undefined && beginningOf(details).complete) return seen;
+  if (!io.stdin.isTTY || !io.stderr.isTTY || options.json)
+    throw new CliError(
+      EXIT.failed,
+      `There is more to see of this call than a list shows, or it cannot be seen any more. Read it above, then approve it with --seen ${seen}, or deny it.`,
+    );
+  io.stderr.write('Approve this call? [y/N] ');
+  if (/^y(es)?$/i.test((await io.stdin.line()).trim())) return seen;
+  throw new CliError(EXIT.failed, 'Nothing was decided.');
 }
 
 function grantDuration(text: string): string {
@@ -156,6 +185,7 @@ interface Answer {
   duration?: string | undefined;
   only?: 'session' | undefined;
   same?: string[] | undefined;
+  seen?: string | undefined;
 }
 
 async function answer(io: IO, referenceId: string, options: AdminOptions, body: Answer): Promise<void> {

@@ -30,17 +30,15 @@ import { signInEnded } from '../people/acting.ts';
 import { type Answerer, answerFault, storedFault } from './approvers.ts';
 import { type Binds, type Bounds, boundRuleDigest, boundsOf } from './bound-grants.ts';
 import { type GivenProof, keepProof, type Proven, prove } from './proofs.ts';
-import { seenFault } from './seen.ts';
+import { type Seen, seenFault } from './seen.ts';
 import { castVote, votesFor } from './votes.ts';
 
-export interface Resolve extends Binds {
+export interface Resolve extends Binds, Seen {
   action: Resolution;
   /** What the person writes to the agent. */
   note?: string | null | undefined;
   /** How long the grant lasts, in milliseconds; null: there is no grant, and the approval frees only its own call. */
   grantMs: number | null;
-  /** What the person says to have seen of the call (seen.ts). */
-  seen?: string | undefined;
   /** The assertion of a passkey over this answer. */
   proof?: GivenProof | undefined;
   /** Where it was answered, if that is neither a page nor the API. The log of changes tells it. */
@@ -70,7 +68,7 @@ export async function resolveOnce(
   over: () => GuardError,
 ): Promise<ApprovalRecord> {
   if (ended(approval, deps.now()) !== null) throw over();
-  const unseen = resolve.action === 'approve' ? await seenFault(deps, approval, resolve.seen) : null;
+  const unseen = resolve.action === 'approve' ? await seenFault(deps, approval, resolve) : null;
   const proven = unseen === null ? await prove(deps, approval, resolve, who) : null;
   const resolved = await deps.db.transaction(locksFor(approval, who), async tx => {
     const by = await admit(tx, deps, approval, who);

@@ -2,21 +2,25 @@
 // details, as lists give it. Where that was not everything, or where the details are gone, the answer has to name what
 // was seen: the digest of the whole details, or the word for what is missing. A denial needs none of this.
 
-import { beginningOf } from '../../core/details.ts';
+import { beginningOf, SEEN_GONE, SEEN_INCOMPLETE } from '../../core/details.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 import type { Deps } from '../deps.ts';
 import { detailsDigest } from './shown-details.ts';
 
-/** What an approval names instead of a digest, where nobody can see the whole details. */
-export const SEEN_INCOMPLETE = 'incomplete';
-export const SEEN_GONE = 'gone';
+/** What came with an answer. */
+export interface Seen {
+  /** A digest, or one of the words that stand for none. */
+  seen?: string | undefined;
+  /** Whether the answer came from where not even the beginning was shown. */
+  unshown?: boolean;
+}
 
 /** Why an approval cannot be given so; null if it can. */
 export async function seenFault(
   deps: Deps,
   approval: ApprovalRecord,
-  seen: string | undefined,
+  { seen, unshown = false }: Seen,
 ): Promise<GuardError | null> {
   if (approval.shows === 0) return null;
   const details = await deps.details.find(approval);
@@ -26,7 +30,7 @@ export async function seenFault(
     return seen === SEEN_GONE || seen === digest ? null : notSeen(GONE);
   }
   if (!details.complete) return seen === SEEN_INCOMPLETE ? null : notSeen(INCOMPLETE);
-  if (seen === undefined) return beginningOf(details).complete ? null : notSeen(UNREAD);
+  if (seen === undefined) return !unshown && beginningOf(details).complete ? null : notSeen(UNREAD);
   return seen === digest ? null : notSeen(OTHERS);
 }
 

@@ -11,6 +11,9 @@ import type { CheckRequest, Verdict } from './request.ts';
 const PENDING_MESSAGE =
   'This is not the final outcome: nothing was run, a human has to approve the call, and the outcome arrives ' +
   'by the approval.resolved webhook with this referenceId.';
+/** A client of `/mcp` gets no webhook. It makes the same call again, as agents do whose hooks ask. */
+const REPEAT_MESSAGE =
+  'This is not the final outcome: nothing was run, and a human has to approve the call. Repeat the call once it is approved.';
 
 /**
  * A pending result on `/mcp` shows no reason, so the message says why the named approval frees nothing. `note` is what
@@ -24,7 +27,8 @@ export function pendingMessage(
 ): string {
   const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedBy(unfreed)}` : '';
   const nobody = lacking === null ? '' : ` ${lackingText(lacking)}`;
-  return `${PENDING_MESSAGE}${nobody}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
+  const waits = surface === 'mcp' ? REPEAT_MESSAGE : PENDING_MESSAGE;
+  return `${waits}${nobody}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
 }
 
 export function verdictOf(entry: AuditEntry): Verdict {

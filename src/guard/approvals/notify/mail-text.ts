@@ -57,6 +57,7 @@ const BUTTON =
   'text-decoration:none';
 
 export function htmlText(message: NotificationMessage): string {
+  const isToReview = message.reviewFirst || message.details !== null;
   const rows = [...facts(message), ...needs(message)].map(
     ({ label, value }) =>
       `<tr><th class="quiet" scope="row" style="${LABEL}">${label}</th><td style="${VALUE}">${escapeHtml(value)}</td></tr>`,
@@ -82,7 +83,7 @@ ${rows.join('\n')}
 <p style="margin:0 0 12px">
 ${linksOf(message)
   .map(({ what, label, url }) =>
-    (what === 'review') === message.reviewFirst ? button(url, label, COLOURS[what]) : quietLink(url, label),
+    (what === 'review') === isToReview ? button(url, label, COLOURS[what]) : quietLink(url, label),
   )
   .join('\n')}
 </p>

@@ -34,7 +34,7 @@ export interface NotificationMessage extends CallFacts {
   proof: 'passkey' | null;
   /** What the call would do; null if there is nothing to show, or if this message must not show it. */
   details: Details | null;
-  /** Whether the call has details that this message does not show. */
+  /** Whether the rule shows something of the call that this message does not show. */
   reviewFirst: boolean;
 }
 
@@ -54,28 +54,24 @@ interface Link {
 
 /** The words of links and buttons are the same in every channel. */
 export const REVIEW = 'Review';
-export const APPROVE_UNSEEN = 'Approve without looking';
 
 /**
- * The links in the order in which a message shows them. A link that approves submits itself, so whoever has not seen
- * what the call would do is led to look at it first.
+ * The links in the order in which a message shows them. A link with an action submits itself, so there is none where the
+ * message does not show all that the rule shows of the call. Where there is something to look at, that link comes first.
  */
-export function linksOf({ approveUrl, denyUrl, reviewUrl, reviewFirst }: NotificationMessage): Link[] {
-  const deny: Link = { what: 'deny', label: 'Deny', url: denyUrl };
-  return reviewFirst
-    ? [
-        { what: 'review', label: REVIEW, url: reviewUrl },
-        { what: 'approve', label: APPROVE_UNSEEN, url: approveUrl },
-        deny,
-      ]
-    : [
-        { what: 'approve', label: 'Approve', url: approveUrl },
-        deny,
-        { what: 'review', label: REVIEW, url: reviewUrl },
-      ];
+export function linksOf(message: NotificationMessage): Link[] {
+  const review: Link = { what: 'review', label: REVIEW, url: message.reviewUrl };
+  if (message.reviewFirst) return [review];
+  const answers: Link[] = [
+    { what: 'approve', label: 'Approve', url: message.approveUrl },
+    { what: 'deny', label: 'Deny', url: message.denyUrl },
+  ];
+  return message.details === null ? [...answers, review] : [review, ...answers];
 }
 
 export const REVIEW_FIRST = 'This message does not show what the call would do. Review it before you answer.';
+export const REVIEW_ALL =
+  'This message does not show all that the call would do. Review it before you answer.';
 
 /** Shortens a text to at most `max` characters. What `spell` makes of a character is either kept whole or left out. */
 export function clipped(text: string, max: number, spell: (char: string) => string = char => char): string {
@@ -144,9 +140,10 @@ export function needs({
 }
 
 /** What the call would do, one line for each part; a value cannot begin a line, since line breaks are escaped. */
-export function detailLines({ question, fields, omitted = 0 }: Details): string[] {
+export function detailLines({ question, folder, fields, omitted = 0 }: Details): string[] {
   return [
     ...(question === null ? [] : [visible(question)]),
+    ...(folder === undefined ? [] : [`Working folder: ${visible(folder)}`]),
     ...fields.map(({ path, value }) => `${visible(path)}: ${visible(value)}`),
     ...(omitted > 0 ? [`… and ${omitted} more.`] : []),
   ];
@@ -154,7 +151,8 @@ export function detailLines({ question, fields, omitted = 0 }: Details): string[
 
 /** What the call would do, or that the message does not show it. Nothing if there is nothing to show. */
 export function shownLines({ details, reviewFirst }: NotificationMessage): string[] {
-  return details === null ? (reviewFirst ? [REVIEW_FIRST] : []) : detailLines(details);
+  if (details === null) return reviewFirst ? [REVIEW_FIRST] : [];
+  return reviewFirst ? [...detailLines(details), REVIEW_ALL] : detailLines(details);
 }
 
 export function advice({ votesNeeded }: NotificationMessage): string {

@@ -6,14 +6,14 @@ import { sendJson } from '../../outgoing/send.ts';
 import {
   advice,
   clipped,
-  detailLines,
   facts,
   forPerson,
   fullName,
   linksOf,
   type NotificationMessage,
   needs,
-  REVIEW_FIRST,
+  REVIEW_ALL,
+  shownLines,
 } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
@@ -38,8 +38,12 @@ export async function sendTeams(
 
 function teamsMessage(message: NotificationMessage) {
   const { details } = message;
-  if (details === null) return envelope(message, message.reviewFirst ? [line(REVIEW_FIRST)] : []);
-  const lines = detailLines(details).map(text => line(text));
+  if (details === null)
+    return envelope(
+      message,
+      shownLines(message).map(text => line(text)),
+    );
+  const lines = shownLines(message).map(text => line(text));
   let room = MAX_BYTES - bytes(envelope({ ...message, reviewFirst: true }, [leftOut(lines.length)]));
   const fitting = lines.findIndex(each => {
     room -= bytes(each) + 1;
@@ -51,8 +55,7 @@ function teamsMessage(message: NotificationMessage) {
   return envelope({ ...message, reviewFirst: true }, shown);
 }
 
-const leftOut = (count: number) => line(`… and ${count} more. ${REVIEW_FIRST_TOO}`);
-const REVIEW_FIRST_TOO = 'Review all of it before you answer.';
+const leftOut = (count: number) => line(`… and ${count} more. ${REVIEW_ALL}`);
 
 function envelope(message: NotificationMessage, shown: object[]) {
   const content = {

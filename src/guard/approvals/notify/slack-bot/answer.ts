@@ -2,13 +2,16 @@
 // be an operator who may answer, exactly as on the dashboard. A refusal is told to that person alone.
 
 import type { Resolution } from '../../../../core/approval.ts';
+import { findChannel } from '../../../../core/channel.ts';
 import { normalEmail } from '../../../../core/email.ts';
 import { GuardError } from '../../../../core/errors.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../../../store/operators.ts';
-import { isPosted } from '../../../../store/posted-messages.ts';
+import { postedTo } from '../../../../store/posted-messages.ts';
 import type { Deps } from '../../../deps.ts';
-import { resolveByOperator } from '../../approvals.ts';
+import { resolveByOperator, wantApproval } from '../../approvals.ts';
 import { type SlackApi, SlackError, type SlackUser } from './api.ts';
+import { showsAll } from './message.ts';
+import { shownIn } from './posted.ts';
 
 /** A press of a button. Its signature was checked, so all of it is Slack's word. */
 export interface Press {
@@ -24,18 +27,26 @@ export interface Press {
 }
 
 /** Throws only what went wrong on our side, after the person was told so. */
-export async function answerPress(deps: Deps, slack: SlackApi, press: Press): Promise<void> {
+export async function answerPress(
+  deps: Deps,
+  slack: SlackApi,
+  press: Press,
+  publicUrl: string,
+): Promise<void> {
   try {
     await answer(deps, slack, press);
   } catch (error) {
     // The first report has answered, or was refused; the second has nothing new to tell.
     if (press.again && error instanceof GuardError && error.code === 'conflict') return;
-    await slack.whisper(press.responseUrl, sentenceFor(error)).catch(() => {});
+    const page = `${publicUrl}/dashboard/approvals/${press.referenceId}`;
+    await slack.whisper(press.responseUrl, sentenceFor(error, page)).catch(() => {});
     if (!(error instanceof GuardError || error instanceof SlackError)) throw error;
   }
 }
 
-function sentenceFor(error: unknown): string {
+function sentenceFor(error: unknown, page: string): string {
+  if (error instanceof GuardError && error.code === 'not_seen')
+    return `This message does not show all that the call would do. Look at it, and answer there: ${page}`;
   if (error instanceof GuardError) return error.message;
   if (error instanceof SlackError)
     return `Your answer was not taken: ${error.message}. Try again, or use the page.`;
@@ -45,7 +56,8 @@ function sentenceFor(error: unknown): string {
 async function answer(deps: Deps, slack: SlackApi, press: Press): Promise<void> {
   // With the token of an incoming webhook of the same app, somebody could post a message about something harmless whose
   // button names this approval. So a button counts only on the message that was posted for the approval.
-  if (!(await isPosted(deps.db, press.referenceId, press.place)))
+  const posted = await postedTo(deps.db, press.referenceId, press.place);
+  if (posted === null)
     throw new GuardError(
       'not_found',
       'This message is not known to ask a question. Try again in a moment, or answer on the page.',
@@ -55,8 +67,16 @@ async function answer(deps: Deps, slack: SlackApi, press: Press): Promise<void> 
   await resolveByOperator(deps, who, press.referenceId, {
     action: press.action,
     grantMs: null,
+    unshown: press.action === 'approve' && !(await hasShownAll(deps, press.referenceId, posted.channelName)),
     via: 'slack',
   });
+}
+
+/** Whether the message with the button shows all that the call would do. */
+async function hasShownAll(deps: Deps, referenceId: string, channelName: string | null): Promise<boolean> {
+  const channel = findChannel(deps.settings.channels, channelName ?? '');
+  const approval = await wantApproval(deps, referenceId);
+  return showsAll(await shownIn(deps, approval, channel?.details ?? false));
 }
 
 /** Slack is asked each time: who has left the company must not be remembered as a colleague. */

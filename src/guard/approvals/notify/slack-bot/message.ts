@@ -7,7 +7,6 @@ import { DETAILS_GONE, type Details } from '../../../../core/details.ts';
 import { visible } from '../../../../core/visible.ts';
 import type { ApprovalRecord } from '../../../../store/approvals.ts';
 import {
-  APPROVE_UNSEEN,
   type CallFacts,
   callLines,
   detailLines,
@@ -42,10 +41,14 @@ export interface About extends CallFacts {
 /** What a message says about the call's details: them, or why they are not there. */
 export type Shown = Details | 'none' | 'on the page' | 'gone';
 
+/** Whether a message that says this shows all that the rule shows of the call. */
+export function showsAll(shown: Shown): boolean {
+  if (typeof shown === 'string') return shown === 'none';
+  return shown.complete && detailTexts(shown).length <= DETAIL_SECTIONS;
+}
+
 export function questionMessage(about: About, shown: Shown): SlackMessage {
   const texts = detailTexts(shown);
-  const unseen =
-    typeof shown === 'string' ? shown !== 'none' : texts.length > DETAIL_SECTIONS || !shown.complete;
   return {
     text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
     blocks: [
@@ -53,7 +56,7 @@ export function questionMessage(about: About, shown: Shown): SlackMessage {
       ...texts.map(text => section(text, SECTION_CHARS)),
       fieldsOf([...facts(about), ...needs(about.approval)]),
       ...votesTexts(about).map(text => section(text, SECTION_CHARS)),
-      { type: 'actions', elements: buttons(about, unseen) },
+      { type: 'actions', elements: buttons(about, shown) },
     ],
   };
 }
@@ -85,25 +88,17 @@ function detailTexts(shown: Shown): string[] {
 }
 
 /**
- * Whoever approves without having seen what the call would do is asked once more, and the page where it can be seen
- * comes first. Denying is always safe.
+ * Nobody approves here what the message does not show: the page where it can be seen comes first. Denying is always safe.
  */
-function buttons({ approval, pageUrl }: About, unseen: boolean): object[] {
+function buttons({ approval, pageUrl }: About, shown: Shown): object[] {
   const review = { ...button(REVIEW, 'toolgate_open'), url: pageUrl };
-  const approve = { ...button(unseen ? APPROVE_UNSEEN : 'Approve', 'toolgate_approve'), value: approval.id };
+  const approve = { ...button('Approve', 'toolgate_approve'), value: approval.id };
   const deny = { ...button('Deny', 'toolgate_deny'), value: approval.id, style: 'danger' };
   // No passkey can sign in Slack, so an approval that needs one is given on the page.
-  if (approval.proof !== null) return [{ ...review, style: 'primary' }, deny];
-  if (!unseen) return [{ ...approve, style: 'primary' }, deny, review];
-  return [{ ...review, style: 'primary' }, { ...approve, confirm: CONFIRM }, deny];
+  if (approval.proof !== null || !showsAll(shown)) return [{ ...review, style: 'primary' }, deny];
+  if (shown === 'none') return [{ ...approve, style: 'primary' }, deny, review];
+  return [{ ...review, style: 'primary' }, approve, deny];
 }
-
-const CONFIRM = {
-  title: plain(`${APPROVE_UNSEEN}?`, LINE_CHARS),
-  text: plain('This message does not show all that the call would do.', LINE_CHARS),
-  confirm: plain('Approve', LINE_CHARS),
-  deny: plain('Go back', LINE_CHARS),
-};
 
 /** Where several people have to approve, who has. */
 function votesTexts({ approval: { votesNeeded }, approvedBy }: About): string[] {

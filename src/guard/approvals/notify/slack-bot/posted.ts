@@ -87,7 +87,7 @@ async function bringUpToDate(
 }
 
 /** What a message may say about the call's details. They leave our hands only if the channel is configured so. */
-async function shownIn(deps: Deps, approval: ApprovalRecord, details: boolean): Promise<Shown> {
+export async function shownIn(deps: Deps, approval: ApprovalRecord, details: boolean): Promise<Shown> {
   if (approval.shows === 0) return 'none';
   if (!details) return 'on the page';
   const found = await deps.details.find(approval);
