@@ -1,5 +1,5 @@
-// npm run check: verifies format, lint, types, import rules, whether every mutation still applies, and whether
-// openapi.json is up to date. All steps run, so that one run shows everything that is wrong. A step whose packages are
+// npm run check: verifies format, lint, types, import rules, whether every mutation still applies, whether every
+// promise in README.md has its figure, and whether openapi.json is up to date. All steps run, so that one run shows everything that is wrong. A step whose packages are
 // not installed fails, because it has verified nothing; only what `npm run extras` does not install may be left out.
 
 import { join } from 'node:path';
@@ -35,6 +35,7 @@ const STEPS: Step[] = [
   { name: 'types of the benchmark', command: types('bench'), needs: ['scripts', 'bench'] },
   { name: 'import rules', command: [process.execPath, 'scripts/imports.ts'] },
   { name: 'mutations', command: [process.execPath, 'scripts/mutations.ts'] },
+  { name: 'figures of promises', command: [process.execPath, 'scripts/figures.ts'] },
   { name: 'openapi.json', command: [process.execPath, 'scripts/openapi.ts', '--check'], needs: ['scripts'] },
 ];
 
