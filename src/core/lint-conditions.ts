@@ -39,14 +39,20 @@ const ANNOTATIONS =
 
 /** The first part of what is read that may be absent and that no condition of the rule tests, or null. */
 function untested({ path }: Path, conditions: readonly Condition<boolean>[]): string | null {
-  const tested = new Set(conditions.flatMap(each => each.tested.map(({ path }) => JSON.stringify(path))));
+  const tested = new Set(conditions.flatMap(each => each.tested.map(({ path }) => idOf(path))));
   for (let length = 2; length <= path.length; length++) {
     const part = path.slice(0, length);
     // has() takes names only, and `"a-b" in args` is not told from other uses of `args`.
     if (!isName(part.at(-1) ?? '')) return null;
-    if (mayBeAbsent(part) && !tested.has(JSON.stringify(part))) return part.join('.');
+    if (mayBeAbsent(part) && !tested.has(idOf(part))) return part.join('.');
   }
   return null;
+}
+
+/** What an agent's call would do is known or not as a whole, so one of these fields stands for all. */
+function idOf([variable = '', field = '', ...rest]: readonly string[]): string {
+  const isAct = variable === 'agent' && field !== 'folder' && rest.length === 0;
+  return JSON.stringify(isAct ? [variable] : [variable, field, ...rest]);
 }
 
 function mayBeAbsent([variable = '', field = '', ...rest]: readonly string[]): boolean {

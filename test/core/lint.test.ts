@@ -219,6 +219,13 @@ test('a deny that reads what may be absent, without has() of it, is told what it
   const text = conditionWarnings([{ action: 'deny', when: 'args.a == 1' }]);
   expect(text).toEqual([`rules 0 when 0: ${missing('args.a')}`]);
 
+  expect(deny('agent.reads == []')).toEqual([`rules 0 when 0 0: ${missing('agent.reads')}`]);
+  expect(deny('has(agent.folder) && agent.runs == []')).toEqual([
+    `rules 0 when 0 21: ${missing('agent.runs')}`,
+  ]);
+
+  // What an agent's call would do is known or not as a whole.
+  expect(deny('has(agent.reads) && agent.writes + agent.runs == []')).toEqual([]);
   expect(deny('has(args.amount) && args.amount > 50')).toEqual([]);
   expect(deny('has(args.amount)', 'args.amount > 50')).toEqual([]);
   expect(deny('has(args.a) && has(args.a.b) && args.a.b == 1')).toEqual([]);

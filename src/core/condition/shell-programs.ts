@@ -71,21 +71,8 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 };
 
-/** Programs that may be asked for their version. */
-export const VERSIONED = [
-  'node',
-  'npm',
-  'bun',
-  'deno',
-  'python3',
-  'python',
-  'pip',
-  'git',
-  'rg',
-  'go',
-  'cargo',
-  'rustc',
-];
+/** Programs that may be asked for their version. Others, such as cargo, go and npm, run the version that a project names. */
+export const VERSIONED = ['node', 'bun', 'python3', 'python', 'git', 'rg'];
 
 const LOG = new RegExp(
   `^(-(\\d+|[pswiu]+|[nSGU]|[nU]\\d+)|--no-(merges|patch|color|decorate|ext-diff|textconv)|--(${[
@@ -104,6 +91,7 @@ export const GIT: Readonly<Record<string, Program>> = {
   show: log(),
   // With two of them, outside of a work tree or with a file outside of it, it compares any two files or folders.
   diff: log({ most: 1 }),
+  grep: { options: /^-([iInwlcEFpWh]+|[ABC]\d*)$/, values: /^-[ABC]$/, rest: 'pattern', here: true },
   blame: files(/^-([wse]+|L)$/, /^-L$/),
   'ls-files': folder(/^(-[cdomst]+|--(others|exclude-standard|cached|modified|deleted))$/),
   'rev-parse': files(/^--(abbrev-ref|show-toplevel|short|is-inside-work-tree)$/),

@@ -77,7 +77,7 @@ function readBy({ name, args }: ShellCommand, folders: readonly string[]): strin
 const program = (name: string): Program => PROGRAMS[name] as Program;
 
 /** Lines of a file, by their numbers. */
-const LINES = /^\d+(,(\d+|\$))?p$/;
+const LINES = /^(\d+|\$)(,(\d+|\$))?p$/;
 
 function readBySed(
   [quiet, script = '', ...files]: readonly string[],
