@@ -36,6 +36,8 @@ describe.if(hasBrowser())('keys', () => {
       await button(page, 'Create the key').click();
       const once = page.getByRole('dialog', { name: 'Your new key' });
       const key = await once.locator('.secret code').textContent();
+      await button(page, 'Make a command for another machine').click();
+      await once.getByText(/^curl -fsS 'http:.*\/connect\.sh\?token=tg_con_.*' \| sh$/).waitFor();
       // On a low screen too.
       await page.setViewportSize({ width: 1280, height: 500 });
       const lowest = await button(page, 'I have stored it').boundingBox();

@@ -137,4 +137,30 @@ describe.if(hasBrowser())('what a card does not show', () => {
     });
     expect(await statusOf(id)).toBe('pending');
   });
+
+  test('keeps waiting where nobody can answer, and where too much waits: the inbox and the overview say so', async () => {
+    const legal = await service.newKey([{ ...RULES[0], approvers: { group: 'legal' } }], {
+      name: 'legal agent',
+    });
+    const id = await hold({ contract: 'a' }, legal.key);
+    const full = await service.newKey([{ tool: '*', action: 'require_approval' }], { name: 'busy agent' });
+    // One more than an agent may have open.
+    for (let each = 0; each < 101; each++) await service.check(full.key, 'prod', 'run', {});
+    await use(async page => {
+      for (const address of ['/dashboard', '/dashboard/approvals']) {
+        await page.goto(address);
+        await page
+          .getByText(
+            'Agent busy agent has 100 calls waiting: further ones are denied until some are answered.',
+          )
+          .waitFor();
+        await page.getByText('1 call waits for the group legal.').waitFor();
+        await expectUsable(page);
+      }
+      await page.getByRole('link', { name: 'Show them' }).click();
+      await page.getByText('100 waiting', { exact: true }).waitFor();
+      await page.goto(`/dashboard/approvals/${id}`);
+      await page.getByText('At present nobody can approve it').first().waitFor();
+    });
+  });
 });

@@ -21,6 +21,7 @@ describe('what happened, and where', () => {
     ['approval.deny', {}, 'Call denied', `/dashboard/approvals/${ID}`],
     ['grant.revoke', { referenceId: 'r' }, 'Grant revoked', '/dashboard/approvals/r'],
     ['connected-tool.sign-in', { keyId: 'k' }, 'Connected tool signed in to', '/dashboard/keys/k'],
+    ['connect.ticket', {}, 'Command for another machine made', `/dashboard/policies/${ID}`],
     ['session.revoke', {}, 'Session revoked', null],
     ['operator.invite', {}, 'Operator invited', '/dashboard/operators'],
     ['passkey.add', {}, 'Passkey added', null],

@@ -54,7 +54,7 @@ function Which({ of: change }: { of: Change }) {
 /** What it is called now, since not every change says the name. */
 function nameByList({ action, target, detail }: Change): string | null {
   if (action.startsWith('key.')) return keyName(target);
-  if (action.startsWith('policy.') || action.startsWith('limit.')) return policyName(target);
+  if (['policy', 'limit', 'connect'].includes(action.split('.')[0] ?? '')) return policyName(target);
   if (action.startsWith('webhook.')) return webhookName(target);
   if (action.startsWith('delivery.')) return webhookName(String(detail['webhookId']));
   if (action.startsWith('operator.')) return personName(target);

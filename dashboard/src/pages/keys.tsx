@@ -126,11 +126,11 @@ function List() {
   );
 }
 
-function UseKey({ of: { id, key } }: { of: KeyWithSecret }) {
+function UseKey({ of: { id, key, policyId } }: { of: KeyWithSecret }) {
   return (
     <section class="stack" aria-label="Connect a client">
       <h3>Connect a client</h3>
-      <Clients secret={key} />
+      <Clients secret={key} policyId={policyId} />
       <FirstCall keyId={id} />
     </section>
   );

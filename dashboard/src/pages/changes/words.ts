@@ -8,6 +8,7 @@ const PHRASES: Record<string, string> = {
   'approval.approve': 'Call approved',
   'approval.deny': 'Call denied',
   'approval.vote': 'Vote to approve a call',
+  'connect.ticket': 'Command for another machine made',
 };
 
 /** The past of the verbs that do not only get a "d" or "ed". */
@@ -44,6 +45,7 @@ export function placeOf({ action, target, detail }: Change): string | null {
   switch (noun) {
     case 'policy':
     case 'limit':
+    case 'connect':
       return within('policies', target);
     case 'key':
       return within('keys', target);

@@ -6,17 +6,25 @@ import { hookCommand } from '../../../../src/core/clients/command.ts';
 import { configurationOf } from '../../../../src/core/clients/written.ts';
 import { Command } from '../../components/command.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { OtherMachine } from './other-machine.tsx';
 
-export function Clients({ secret }: { secret: string }) {
+/** `policyId` is the policy of the key. */
+export function Clients({ secret, policyId }: { secret: string; policyId: string }) {
   const tabs = CLIENTS.map(client => ({
     id: client.id,
     name: client.name,
-    content: () => <OneClient key={client.id} of={client} secret={secret} />,
+    content: () => <OneClient key={client.id} of={client} secret={secret} policyId={policyId} />,
   }));
   return <Tabs label="Clients" tabs={tabs} />;
 }
 
-function OneClient({ of: client, secret }: { of: Client; secret: string }) {
+interface OneClientProps {
+  of: Client;
+  secret: string;
+  policyId: string;
+}
+
+function OneClient({ of: client, secret, policyId }: OneClientProps) {
   const platform = platformOf(navigator.userAgent);
   const shell = platform === 'windows' ? client.windowsShell : 'sh';
   const setup: Setup = {
@@ -29,11 +37,7 @@ function OneClient({ of: client, secret }: { of: Client; secret: string }) {
       <p>{client.about}</p>
       <p>On the machine where it runs, this shows the change first, and then makes it:</p>
       <Command text={connectCommand(client, secret, platform)} />
-      <p class="soft">
-        If Toolgate is not installed there, run{' '}
-        <code>toolgate connect {client.id} --for-other-machine --policy …</code> where the service runs: it
-        prints a command that brings the program along, with a key of its own.
-      </p>
+      <OtherMachine client={client.id} policyId={policyId} />
       <details class="by-hand">
         <summary>Or by hand</summary>
         <div class="stack">
