@@ -7,7 +7,7 @@ import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, launch, PHONE, visit } from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
 
-const RULES = [{ tool: '*', action: 'require_approval', show: 'all' } as const];
+const RULE = { tool: '*', action: 'require_approval', show: 'all' } as const;
 const COMMAND = 'rm -rf / --no-preserve-root';
 /** Twenty harmless arguments, and then what matters. */
 const PADDED = {
@@ -26,7 +26,7 @@ describe.if(hasBrowser())('what a card does not show', () => {
       launch(),
       startService({ env: { TOOLGATE_DETAILS_MEMORY: '400000' } }),
     ]);
-    key = (await service.newKey(RULES, { name: 'release agent' })).key;
+    key = (await service.newKey([RULE], { name: 'release agent' })).key;
     approver = await newPerson(service, 'approver');
   });
   afterAll(async () => {
@@ -139,7 +139,7 @@ describe.if(hasBrowser())('what a card does not show', () => {
   });
 
   test('keeps waiting where nobody can answer, and where too much waits: the inbox and the overview say so', async () => {
-    const legal = await service.newKey([{ ...RULES[0], approvers: { group: 'legal' } }], {
+    const legal = await service.newKey([{ ...RULE, approvers: { group: 'legal' } }], {
       name: 'legal agent',
     });
     const id = await hold({ contract: 'a' }, legal.key);
