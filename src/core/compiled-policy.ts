@@ -52,18 +52,19 @@ function compileRule(rule: Rule, limits: ReadonlyMap<string, CompiledLimit>): Co
   if (typeof hours === 'string') throw new Error(`"during" ${hours}`);
   const limit = rule.limit === undefined ? null : limits.get(rule.limit);
   if (limit === undefined) throw new Error(`there is no limit "${rule.limit}"`);
-  return { conditions: conditionsOf(rule).map(compileWhen), hours, limit };
+  return { conditions: conditionsOf(rule).map(each => compileWhen(each, true)), hours, limit };
 }
 
-export const compileWhen = (source: string): Condition<boolean> =>
-  compileCondition(source, VARIABLES, 'bool');
-export const compileSum = (source: string): Condition<NumberResult> =>
-  compileCondition(source, VARIABLES, 'number');
+/** `isChecked`: it was compiled before, and found to be right. */
+export const compileWhen = (source: string, isChecked = false): Condition<boolean> =>
+  compileCondition(source, VARIABLES, 'bool', isChecked);
+export const compileSum = (source: string, isChecked = false): Condition<NumberResult> =>
+  compileCondition(source, VARIABLES, 'number', isChecked);
 
 function compileLimit(name: string, limit: Limit): CompiledLimit {
   const fault = limitFault(limit);
   if (fault !== null) throw new Error(`limit "${name}": ${fault.message}`);
-  return { name, limit, sum: limit.sum === undefined ? null : compileSum(limit.sum) };
+  return { name, limit, sum: limit.sum === undefined ? null : compileSum(limit.sum, true) };
 }
 
 /** Whether a condition or the limit of a rule reads a variable, or a field of it. */

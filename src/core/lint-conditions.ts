@@ -7,7 +7,7 @@ import type { Fault } from './rule-faults.ts';
 import { VARIABLES } from './situation.ts';
 
 export function conditionWarnings(rule: Rule, index: number, shown: string): Fault[] {
-  const conditions = conditionsOf(rule).map(compileWhen);
+  const conditions = conditionsOf(rule).map(each => compileWhen(each, true));
   const found = conditions.flatMap((condition, at) => {
     const path = ['rules', index, 'when', ...(typeof rule.when === 'string' ? [] : [at])];
     const warn = (message: string, offset = 0): Fault => ({ path, offset, message });

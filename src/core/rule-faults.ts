@@ -3,7 +3,7 @@
 
 import { askingFaults } from './asking-faults.ts';
 import { compileSum, compileWhen } from './compiled-policy.ts';
-import { ConditionFault, suggestion } from './condition/condition.ts';
+import { ConditionFault, suggestion, type UsedPattern } from './condition/condition.ts';
 import { parseHours } from './hours.ts';
 import { LIMIT_FIELDS, limitFault } from './limit.ts';
 import { conditionsOf, type Rule } from './policy.ts';
@@ -26,6 +26,8 @@ type Suggest = (name: string) => string;
 
 export const MAX_CONDITIONS = 2_000;
 export const MAX_LIMITS = 1_000;
+/** Instructions of all different patterns of a policy. To compile so many takes a quarter of a second. */
+export const MAX_INSTRUCTIONS = 50_000;
 /** Of all rules together. */
 export const MAX_LISTED = 20_000;
 /** So many wrong names are compared with those of all limits: with 1,000 long ones, that takes 75 ms each. */
@@ -39,9 +41,12 @@ export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Faul
   let suggested = 0;
   const similarLimit = (name: string) =>
     ++suggested > MAX_SUGGESTED ? '' : suggestion(name, Object.keys(limits));
+  const patterns = new Patterns();
   return [
-    ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit)),
-    ...rules.flatMap((rule, index) => below(['rules', index], ruleFaults(rule, limits, similarLimit))),
+    ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit, patterns)),
+    ...rules.flatMap((rule, index) =>
+      below(['rules', index], ruleFaults(rule, limits, similarLimit, patterns)),
+    ),
     ...repeatedNames(rules),
   ];
 }
@@ -69,14 +74,36 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
     : [];
 }
 
-function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest): Fault[] {
+/** The patterns of a policy. Whoever writes more than a policy may have gets no further one compiled. */
+class Patterns {
+  readonly #seen = new Set<string>();
+  #left = MAX_INSTRUCTIONS;
+
+  get isFull(): boolean {
+    return this.#left < 0;
+  }
+
+  add(used: readonly UsedPattern[]): void {
+    for (const { text, size } of used) {
+      if (this.#seen.has(text)) continue;
+      this.#seen.add(text);
+      this.#left -= size;
+    }
+  }
+
+  addInVain(instructions: number): void {
+    this.#left -= instructions;
+  }
+}
+
+function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest, patterns: Patterns): Fault[] {
   const { when, during, limit } = rule;
   const found: Fault[] = [];
   if (when !== undefined && conditionsOf(rule).length === 0)
     found.push(fault(['when'], 'must not be an empty list'));
   conditionsOf(rule).forEach((source, index) => {
     const path = typeof when === 'string' ? ['when'] : ['when', index];
-    found.push(...conditionFaults(path, source, compileWhen));
+    found.push(...conditionFaults(path, source, compileWhen, patterns));
   });
   const hours = during === undefined ? null : parseHours(during);
   if (typeof hours === 'string') found.push(fault(['during'], hours));
@@ -123,7 +150,7 @@ function canAsk({ action, limit }: Rule, limits: UnreadLimits): boolean {
   );
 }
 
-function limitFaults(name: string, limit: unknown): Fault[] {
+function limitFaults(name: string, limit: unknown, patterns: Patterns): Fault[] {
   const path = ['limits', name];
   if (!LIMIT_NAME.test(name)) return [fault(path, NAME_FORM)];
   if (typeof limit !== 'object' || limit === null || Array.isArray(limit))
@@ -134,22 +161,30 @@ function limitFaults(name: string, limit: unknown): Fault[] {
   const wrong = limitFault(limit);
   if (wrong !== null) return [fault(wrong.field === null ? path : [...path, wrong.field], wrong.message)];
   const sum = partOf(limit, 'sum');
-  return typeof sum === 'string' ? conditionFaults([...path, 'sum'], sum, compileSum) : [];
+  return typeof sum === 'string' ? conditionFaults([...path, 'sum'], sum, compileSum, patterns) : [];
 }
 const NAME_FORM =
   'is no name for a limit: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
 
 const isLimitField = (field: string): boolean => LIMIT_FIELDS.some(each => each === field);
 
-function conditionFaults(path: Path, source: string, compile: (source: string) => unknown): Fault[] {
+function conditionFaults(
+  path: Path,
+  source: string,
+  compile: (source: string) => { patterns: readonly UsedPattern[] },
+  patterns: Patterns,
+): Fault[] {
+  if (patterns.isFull) return [];
   try {
-    compile(source);
-    return [];
+    patterns.add(compile(source).patterns);
   } catch (error) {
     if (!(error instanceof ConditionFault)) throw error;
+    patterns.addInVain(error.compiled);
     return [{ path, message: error.message, offset: error.offset }];
   }
+  return patterns.isFull ? [{ path, message: TOO_MANY_PATTERNS, offset: 0 }] : [];
 }
+const TOO_MANY_PATTERNS = `with this condition, the patterns of the policy have more than ${MAX_INSTRUCTIONS} instructions together; use fewer or shorter ones, or divide the policy`;
 
 function partOf(value: unknown, field: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field)) return undefined;

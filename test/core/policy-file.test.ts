@@ -1,6 +1,9 @@
 // Policy files, YAML and JSON: what is read, and every problem with its line and column.
 
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { RE2JS } from '@bufbuild/re2';
+import { compilePolicy } from '../../src/core/compiled-policy.ts';
+import { Steps } from '../../src/core/condition/condition.ts';
 import { MAX_RULES } from '../../src/core/policy.ts';
 import { parsePolicy } from '../../src/core/policy-file.ts';
 import { policyFaults } from '../../src/core/rule-faults.ts';
@@ -636,3 +639,57 @@ test('more limits and conditions than a policy may have are refused, and none of
   expect(errors(file(1000, 1001))).toEqual(['1003:3 error a policy has at most 2000 conditions']);
   expect(errors(file(1001, 1))).toEqual(['2:3 error a policy has at most 1000 limits']);
 }, 60_000);
+
+describe('the patterns of a policy', () => {
+  /** Each has about 500 instructions. */
+  const pattern = (n: number) => `^(foo${String(n).padStart(4, '0')}|bar|[a-z0-9_-]+|.*x{3,20}){1,9}$`;
+  const when = (...numbers: number[]) =>
+    numbers.map(n => `args.a.matches(${JSON.stringify(pattern(n))})`).join(' || ');
+  const textOf = (rules: number, patterns: number) =>
+    Array.from({ length: rules }, (_, rule) => {
+      const some = Array.from({ length: 4 }, (_, at) => (rule * 4 + at) % patterns);
+      return `- { tool: a, action: allow, when: '${when(...some)}' }`;
+    }).join('\n');
+  /** How many patterns are compiled meanwhile: that takes the time. */
+  function compiled(work: () => void): number {
+    const compile = spyOn(RE2JS, 'compile');
+    try {
+      work();
+      return compile.mock.calls.length;
+    } finally {
+      compile.mockRestore();
+    }
+  }
+
+  test('are bounded together: beyond that none is compiled, and the condition is named', () => {
+    let found: string[] = [];
+    const count = compiled(() => {
+      found = problems(textOf(1000, 4000));
+    });
+    expect(found).toEqual([
+      expect.stringMatching(
+        /^25:\d+ error condition 0 of rule 24: with this condition, the patterns of the policy have more than 50000 instructions together/,
+      ),
+    ]);
+    expect(count).toBe(25 * 4);
+    // Those that are refused cost as much.
+    const large = Array.from({ length: 100 }, (_, n) => `args.a.matches("(${n}[a-z]{9}){90}")`);
+    const rules = large.map(each => ({ tool: 'a', action: 'allow' as const, when: each }));
+    expect(compiled(() => policyFaults(rules, {}))).toBeLessThan(60);
+  });
+
+  test('are compiled once, however often they are used, and a policy that was saved only when it needs them', () => {
+    const text = textOf(1000, 90).replaceAll('foo', 'fox');
+    const count = compiled(() => {
+      const { policy } = parsePolicy(text);
+      expect(policy?.rules).toHaveLength(1000);
+      expect(policyFaults(policy?.rules ?? [], {})).toEqual([]);
+    });
+    expect(count).toBe(90);
+    const rules = [{ tool: 'a', action: 'allow' as const, when: when(7001, 7002) }];
+    const load = () => compilePolicy({ id: 'p', name: 'p', version: 1, rules });
+    expect(compiled(load)).toBe(0);
+    const [condition] = load().compiled.get(0)?.conditions ?? [];
+    expect(compiled(() => condition?.evaluate({ args: { a: 'bar' } }, new Steps()))).toBe(1);
+  });
+});

@@ -3,7 +3,7 @@
 import { ConditionFault, unknownFunction } from './fault.ts';
 import type { Part, Run } from './frame.ts';
 import { FUNCTIONS, type FunctionOfLanguage } from './functions.ts';
-import { compilePattern } from './pattern-match.ts';
+import { checkedPattern, compilePattern } from './pattern-match.ts';
 import { MACROS, type Node, type NodeOf } from './syntax.ts';
 import { BOOL, fits, STRING, typeText } from './types.ts';
 import { Failure, type Value, WRONG_TYPE } from './values.ts';
@@ -63,14 +63,23 @@ export function functionPart(
   return { type: fitting.gives, run, offset };
 }
 
+/** A pattern, and how many instructions it has; 0 if it is compiled later. */
+export interface UsedPattern {
+  text: string;
+  size: number;
+}
+
 interface Matches {
   part: Part;
-  /** The instructions of the pattern. */
-  size: number;
+  pattern: UsedPattern;
   patternOffset: number;
 }
 
-export function matchesPart(parts: readonly Part[], { nameOffset, offset }: NodeOf<'call'>): Matches {
+export function matchesPart(
+  parts: readonly Part[],
+  { nameOffset, offset }: NodeOf<'call'>,
+  isChecked: boolean,
+): Matches {
   const [text, pattern] = parts;
   if (parts.length !== 2 || text === undefined || pattern === undefined) {
     throw new ConditionFault('wrong number of arguments for "matches"', nameOffset);
@@ -81,11 +90,15 @@ export function matchesPart(parts: readonly Part[], { nameOffset, offset }: Node
   if (typeof pattern.literal !== 'string') {
     throw new ConditionFault('the pattern of "matches" has to be a literal string', pattern.offset);
   }
-  const matcher = compilePattern(pattern.literal, pattern.offset);
+  const matcher = (isChecked ? checkedPattern : compilePattern)(pattern.literal, pattern.offset);
   const run: Run = frame => {
     const value = text.run(frame);
     if (typeof value === 'string') return matcher(value, frame.steps);
     return value instanceof Failure ? value : WRONG_TYPE;
   };
-  return { part: { type: BOOL, run, offset }, size: matcher.size, patternOffset: pattern.offset };
+  return {
+    part: { type: BOOL, run, offset },
+    pattern: { text: pattern.literal, size: matcher.size },
+    patternOffset: pattern.offset,
+  };
 }

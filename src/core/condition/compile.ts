@@ -1,7 +1,7 @@
 // Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
 // also notes which variables the condition reads, and what is odd about it.
 
-import { calledFunction, functionPart, matchesPart } from './calls.ts';
+import { calledFunction, functionPart, matchesPart, type UsedPattern } from './calls.ts';
 import { listPart, mapPart } from './containers.ts';
 import { ConditionFault, suggestion, unknownVariable } from './fault.ts';
 import type { Part, Remark, Run } from './frame.ts';
@@ -41,7 +41,10 @@ export class Compiler {
   readonly reads: Path[] = [];
   readonly tested: Path[] = [];
   readonly remarks: Remark[] = [];
+  readonly patterns: UsedPattern[] = [];
   readonly #declarations: Declarations;
+  /** Whether its patterns were checked before, and are compiled when they are used. */
+  readonly #isChecked: boolean;
   /** The variables of the macros around the node, the innermost last. */
   readonly #locals: { name: string; type: Type }[] = [];
   /** How many parts were compiled. */
@@ -49,8 +52,9 @@ export class Compiler {
   /** How many instructions the patterns have. */
   #instructions = 0;
 
-  constructor(declarations: Declarations) {
+  constructor(declarations: Declarations, isChecked = false) {
     this.#declarations = declarations;
+    this.#isChecked = isChecked;
   }
 
   /** The steps that one evaluation takes, apart from what its functions and macros take. */
@@ -241,10 +245,15 @@ export class Compiler {
     const { called, operands } = calledFunction(node, name => this.#isVariable(name));
     const parts = operands.map(each => this.value(each));
     if (called !== 'matches') return functionPart(called, parts, node.offset);
-    const { part, size, patternOffset } = matchesPart(parts, node);
-    this.#instructions += size;
+    const { part, pattern, patternOffset } = matchesPart(parts, node, this.#isChecked);
+    this.patterns.push(pattern);
+    this.#instructions += pattern.size;
     if (this.#instructions > MAX_INSTRUCTIONS)
-      throw new ConditionFault('the patterns of this condition are too large together', patternOffset);
+      throw new ConditionFault(
+        'the patterns of this condition are too large together',
+        patternOffset,
+        this.#instructions,
+      );
     return part;
   }
 

@@ -1,6 +1,7 @@
 // Conditions of rules: CEL, a sound subset. What is accepted means what the CEL specification says; everything else is
 // refused when the policy is saved. It is pure, so that the policy editor runs it too, and knows nothing of policies.
 
+import type { UsedPattern } from './calls.ts';
 import { Compiler, type Declarations } from './compile.ts';
 import { numberText } from './convert.ts';
 import { ConditionFault } from './fault.ts';
@@ -20,6 +21,7 @@ import {
   type Value,
 } from './values.ts';
 
+export type { UsedPattern } from './calls.ts';
 export type { Declarations } from './compile.ts';
 export { ConditionFault, suggestion } from './fault.ts';
 export type { Scope } from './frame.ts';
@@ -39,6 +41,8 @@ export interface Condition<R> {
   readonly reads: readonly Path[];
   /** What `has()` asks for. */
   readonly tested: readonly Path[];
+  /** Those that it compares texts with. */
+  readonly patterns: readonly UsedPattern[];
   /** For whoever wrote it; they change nothing about its result. */
   readonly remarks: readonly Remark[];
   /** What it always is, or null if that depends on variables. */
@@ -48,29 +52,35 @@ export interface Condition<R> {
   readings(scope: Scope): Reading[];
 }
 
-/** Throws a ConditionFault that says what is wrong, and where. */
+/**
+ * Throws a ConditionFault that says what is wrong, and where. `isChecked`: it was compiled before, when its policy was
+ * saved, so that its patterns are compiled only when they are used.
+ */
 export function compileCondition(
   source: string,
   declarations: Declarations,
   wanted: 'bool',
+  isChecked?: boolean,
 ): Condition<boolean>;
 export function compileCondition(
   source: string,
   declarations: Declarations,
   wanted: 'number',
+  isChecked?: boolean,
 ): Condition<NumberResult>;
 export function compileCondition(
   source: string,
   declarations: Declarations,
   wanted: 'bool' | 'number',
+  isChecked = false,
 ): Condition<boolean> | Condition<NumberResult> {
   if (source.length > MAX_LENGTH) {
     throw new ConditionFault(`a condition has at most ${MAX_LENGTH} characters`, MAX_LENGTH);
   }
-  const compiler = new Compiler(declarations);
+  const compiler = new Compiler(declarations, isChecked);
   const { type, run } = compiler.value(parseCondition(source));
   wantResult(type, wanted);
-  const { reads, tested, remarks, cost } = compiler;
+  const { reads, tested, patterns, remarks, cost } = compiler;
 
   const evaluate = (scope: Scope, steps: Steps) => {
     if (!steps.spend(cost)) return TOO_MUCH_WORK;
@@ -93,6 +103,7 @@ export function compileCondition(
     source,
     reads,
     tested,
+    patterns,
     remarks,
     constant: always instanceof Failure ? null : always,
     evaluate,

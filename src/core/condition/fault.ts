@@ -3,11 +3,14 @@
 export class ConditionFault extends Error {
   /** Where the fault is, in UTF-16 units from the start of the condition. */
   readonly offset: number;
+  /** How many instructions of patterns were compiled in vain. */
+  readonly compiled: number;
 
-  constructor(message: string, offset: number) {
+  constructor(message: string, offset: number, compiled = 0) {
     super(message);
     this.name = 'ConditionFault';
     this.offset = offset;
+    this.compiled = compiled;
   }
 }
 

@@ -62,12 +62,52 @@ export interface Matcher {
 }
 
 export function compilePattern(pattern: string, offset: number): Matcher {
+  const program = kept.get(pattern) ?? newProgram(pattern, offset);
+  keep(pattern, program);
+  // Most of its cost is to tell characters apart, for which whoever only checks a policy has no use.
+  let machine: Machine | null = null;
+  const matches = (text: string, steps: Steps) => {
+    if (text.length > MAX_BYTES || utf8Length(text) > MAX_BYTES) return TOO_LONG;
+    machine ??= new Machine(program);
+    return machine.matches(text, steps);
+  };
+  return Object.assign(matches, { size: program.numInst() });
+}
+
+/** A pattern that was checked when its policy was saved: it is compiled when it is first compared with a text. */
+export function checkedPattern(pattern: string, offset: number): Matcher {
+  let matcher: Matcher | null = null;
+  const matches = (text: string, steps: Steps) => {
+    matcher ??= compilePattern(pattern, offset);
+    return matcher(text, steps);
+  };
+  return Object.assign(matches, { size: 0 });
+}
+
+/** The programs that were used last: a policy that is saved is read, linted and used with the same patterns. */
+const kept = new Map<string, Program>();
+/** Instructions of all of them together. */
+const MAX_KEPT = 100_000;
+let keptSize = 0;
+
+function keep(pattern: string, program: Program): void {
+  if (kept.delete(pattern)) keptSize -= program.numInst();
+  kept.set(pattern, program);
+  keptSize += program.numInst();
+  for (const [oldest, each] of kept) {
+    if (keptSize <= MAX_KEPT) break;
+    keptSize -= each.numInst();
+    kept.delete(oldest);
+  }
+}
+
+function newProgram(pattern: string, offset: number): Program {
   let repeated = 1;
   for (const [, least, most] of pattern.matchAll(/\{([0-9]+)(?:,([0-9]*))?\}/g)) {
     repeated = Math.min(1_000, repeated * Math.max(1, Number(least), Number(most ?? 0)));
   }
-  const tooLarge = () => new ConditionFault('the pattern is too large', offset);
-  if (pattern.length * repeated > MAX_EXPANDED) throw tooLarge();
+  const tooLarge = (compiled: number) => new ConditionFault('the pattern is too large', offset, compiled);
+  if (pattern.length * repeated > MAX_EXPANDED) throw tooLarge(0);
   let program: Program;
   try {
     program = RE2JS.compile(pattern).re2().prog;
@@ -75,13 +115,8 @@ export function compilePattern(pattern: string, offset: number): Matcher {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : '';
     throw new ConditionFault(`the pattern is not valid: ${why}`, offset);
   }
-  if (program.numInst() > MAX_INSTRUCTIONS) throw tooLarge();
-  const machine = new Machine(program);
-  const matches = (text: string, steps: Steps) => {
-    if (text.length > MAX_BYTES || utf8Length(text) > MAX_BYTES) return TOO_LONG;
-    return machine.matches(text, steps);
-  };
-  return Object.assign(matches, { size: program.numInst() });
+  if (program.numInst() > MAX_INSTRUCTIONS) throw tooLarge(program.numInst());
+  return program;
 }
 
 function utf8Length(text: string): number {
