@@ -542,14 +542,6 @@ describe('where the policy lets the agent change its guard', () => {
     await home.connect('claude-code --remove --revoke --yes', null, asAdmin());
   });
 
-  test('the pack for a folder that this program is in', async () => {
-    const home = new Home();
-    const clone = join(import.meta.dir, '../../..');
-    const { err } = await home.connect(`claude-code --yes --folder ${clone}`, 1, asAdmin());
-    expect(err).toMatch(/lets Claude Code write .*, the program that judges its calls/);
-    expect(home.all()).toEqual(new Home().all());
-  });
-
   test('a narrow policy connects; without an admin token it is said that nothing was looked at', async () => {
     const home = new Home({ 'project/data/admin.token': 'x' });
     const name = `narrow-${crypto.randomUUID()}`;
