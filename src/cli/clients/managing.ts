@@ -1,7 +1,7 @@
 // `toolgate connect <client> --managed`: keeps the hook on by a file of the whole machine, which no project can overrule.
 // It holds no key; each person connects the client for themselves.
 
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Client, ManagedFile } from '../../core/clients/client.ts';
 import { hookCommand } from '../../core/clients/command.ts';
@@ -12,6 +12,7 @@ import { readMemory, updateMemory } from './memory.ts';
 import type { Options } from './options.ts';
 import { onMachine, ourProgram, ownFolder, shellOf } from './places.ts';
 import { type Change, connectPlan, removalPlan } from './plan.ts';
+import { isProtected } from './switches.ts';
 import { confirmed, printPlan, show } from './told.ts';
 
 export async function manage(io: IO, client: Client, managed: ManagedFile, options: Options): Promise<void> {
@@ -38,8 +39,11 @@ export async function manage(io: IO, client: Client, managed: ManagedFile, optio
   else write(folder, client, change);
   const done = `${path} is ${options.remove ? 'what it was' : 'written: no project can turn the hook off by its settings now'}.`;
   tell(io, options, plan, true, done);
+  if (!options.remove && !isProtected(io, path))
+    say(io, `But others than root can write ${path}, or a folder above it. ${OPEN}`);
 }
 
+const OPEN = 'Gemini CLI skips such a file, and an agent could change it: correct its owner and its mode.';
 const IS_THERE = 'keeps the hook on already';
 
 function tell(io: IO, options: Options, plan: readonly Change[], changed: boolean, text: string): void {
@@ -77,9 +81,10 @@ export function managedCommand({ id }: Client, { remove, pending }: Options): st
   return ['sudo', ...words, pending ? `--pending ${pending}` : ''].filter(word => word !== '').join(' ');
 }
 
-/** Everybody's agent has to read it. */
+/** Everybody's agent has to read it, and nobody else may write it, whatever the umask is. */
 function write(folder: string, client: Client, { read, text, edits }: Change): void {
-  const folders = writeConfig(read, text ?? '', false);
+  const folders = writeConfig({ ...read, mode: read.mode ?? 0o644 }, text ?? '', false);
+  for (const each of folders) chmodSync(each, 0o755);
   updateMemory(folder, ({ files }) => {
     const before = files[read.path];
     files[read.path] = {

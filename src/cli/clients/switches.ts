@@ -1,7 +1,7 @@
 // Looks for settings that turn an agent's hooks off: of the machine, of the person, and of the project at hand, from the
 // working folder up to the root of its repository.
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Client, Format, SettingsFile } from '../../core/clients/client.ts';
 import { SWITCHES } from '../../core/clients/switches.ts';
@@ -30,7 +30,7 @@ export function turnedOff(io: IO, client: Client): TurnedOff[] {
     if (settings === null) continue;
     const keys = switches.off(settings, file.of);
     found.push(...keys.filter(key => !decided.includes(key)).map(key => ({ path, key, of: file.of })));
-    if (file.of === 'machine') decided = switches.decided(settings);
+    if (file.of === 'machine' && isProtected(io, path)) decided = switches.decided(settings);
   }
   return found;
 }
@@ -41,9 +41,25 @@ export function mayProjectDecide(io: IO, client: Client): boolean {
   if (switches === undefined) return false;
   const files = switches.files.filter(({ of }) => of === 'machine');
   return !files.some(file => {
-    const settings = settingsIn(onMachine(io, file), file.format);
-    return settings !== null && switches.decided(settings).length > 0;
+    const path = onMachine(io, file);
+    const settings = settingsIn(path, file.format);
+    return settings !== null && switches.decided(settings).length > 0 && isProtected(io, path);
   });
+}
+
+/**
+ * Whether only the owner of the machine can write a file and the folders above it. Gemini CLI skips any other file of the
+ * machine, and the others would be worth little.
+ */
+export function isProtected(io: IO, path: string): boolean {
+  if (PLATFORM === 'windows') return true;
+  const top = io.root === '' ? '/' : io.root;
+  const uid = statSync(top, { throwIfNoEntry: false })?.uid ?? 0;
+  for (let at = path; at !== top && at !== dirname(at); at = dirname(at)) {
+    const about = statSync(at, { throwIfNoEntry: false });
+    if (about === undefined || about.uid !== uid || (about.mode & 0o022) !== 0) return false;
+  }
+  return true;
 }
 
 function placesOf(io: IO, client: Client, file: SettingsFile): { file: SettingsFile; path: string }[] {
@@ -65,7 +81,8 @@ function projectFolders(folder: string): string[] {
 /** Null if there is no such file, or one that the agent could not read either. */
 function settingsIn(path: string, format: Format): Json | null {
   try {
-    const { text } = readConfig(path);
+    const { text, exists } = readConfig(path);
+    if (!exists) return null;
     return format === 'toml' ? (Bun.TOML.parse(text) as Json) : (parseJsonc(text)?.value ?? null);
   } catch {
     return null;

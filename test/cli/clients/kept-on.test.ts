@@ -102,6 +102,20 @@ describe.each([
     },
   );
 
+  test('does not count while others can write the file', async () => {
+    const home = new Home({ [`project/${switchFile}`]: switchText, 'machine/x': '' });
+    await home.connect(`${client} --managed --yes`);
+    chmodSync(join(home.folder, 'machine', file), 0o664);
+    expect((await home.connect(`${client} --yes`, null, withKey)).err).toMatch(
+      /NO CALL IS JUDGED[\s\S]*Still open/,
+    );
+    chmodSync(join(home.folder, 'machine', file), 0o644);
+    chmodSync(join(home.folder, 'machine/etc'), 0o777);
+    expect((await home.connect(`${client} --pending ask --yes`, null, withKey)).err).toContain(
+      'NO CALL IS JUDGED',
+    );
+  });
+
   test('says what stays open without it, and how to do it', async () => {
     const { err } = await new Home().connect(`${client} --yes`, null, withKey);
     expect(err).toMatch(
