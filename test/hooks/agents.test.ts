@@ -46,6 +46,10 @@ function claudeEvent(name: string, tool: string, args: Args): JsonObject {
   };
 }
 
+function shellEvent(tool: string, more: JsonObject): JsonObject {
+  return { hook_event_name: 'PreToolUse', tool_name: tool, tool_input: { command: 'ls' }, ...more };
+}
+
 const eventOf = (agent: string, tool: string, args: Args = {}): JsonObject =>
   (EVENTS[agent] as (typeof EVENTS)[string])(tool, args);
 
@@ -271,45 +275,75 @@ describe('one service', () => {
       ).toBe('allow');
   });
 
-  test('conditions see the folder of a shell command', async () => {
-    const own = await service.newKey([
-      { tool: '*', action: 'allow', when: 'args.command == "ls" && args.cwd == "/p"' },
-    ]);
-    const events: [string, JsonObject][] = [
-      [
-        'claude-code',
-        { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/p' },
-      ],
-      [
-        'codex',
-        { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_input: { command: 'ls' }, cwd: '/p' },
-      ],
+  describe('the folder', () => {
+    const EVENTS_OF_SHELLS: [string, JsonObject][] = [
+      ['claude-code', shellEvent('Bash', { cwd: '/p' })],
+      ['copilot', shellEvent('bash', { cwd: '/p' })],
+      ['vscode', shellEvent('run_in_terminal', { cwd: '/p' })],
+      ['codex', shellEvent('Bash', { cwd: '/p' })],
+      ['gemini-cli', { ...shellEvent('run_shell_command', { cwd: '/p' }), hook_event_name: 'BeforeTool' }],
+      ['grok', { toolName: 'run_terminal_command', toolInput: { command: 'ls' }, cwd: '/p' }],
       ['cursor', { hook_event_name: 'beforeShellExecution', command: 'ls', cwd: '/p' }],
       ['windsurf', { agent_action_name: 'pre_run_command', tool_info: { command_line: 'ls', cwd: '/p' } }],
-      [
-        'goose',
-        {
-          event: 'PreToolUse',
-          tool_name: 'developer__shell',
-          tool_input: { command: 'ls' },
-          working_dir: '/p',
-        },
-      ],
+      ['goose', { event: 'PreToolUse', ...shellEvent('developer__shell', { working_dir: '/p' }) }],
     ];
-    for (const [agent, event] of events) {
-      const { body } = await service.json('POST', `/v1/hooks/${agent}/command`, own.key, event);
-      expect([agent, heard(body)]).toEqual([agent, 'allow']);
-    }
-    // The arguments come from the model, which may claim to be where it is not.
-    for (const [named, real] of [
-      ['/p', '/other'],
-      ['/other', '/p'],
-    ]) {
-      const [, event] = events[0] as [string, JsonObject];
-      const claimed = { ...event, cwd: real, tool_input: { command: 'ls', cwd: named } };
-      const { body } = await service.json('POST', '/v1/hooks/claude-code/command', own.key, claimed);
-      expect(heard(body)).toBe('deny');
-    }
+
+    test('conditions see it, and what the call would do in it', async () => {
+      const own = await service.newKey([
+        {
+          tool: '*',
+          action: 'allow',
+          when: 'agent.folder == "/p" && agent.runs == ["ls"] && agent.reads + agent.writes == [] && !has(args.cwd)',
+        },
+      ]);
+      expect(EVENTS_OF_SHELLS).toHaveLength(BY_COMMAND.length);
+      for (const [agent, event] of EVENTS_OF_SHELLS) {
+        const { body } = await service.json('POST', `/v1/hooks/${agent}/command`, own.key, event);
+        expect([agent, heard(body)]).toEqual([agent, 'allow']);
+      }
+    });
+
+    test('is not what the model claims: the call is judged without what it would do, and recorded', async () => {
+      const own = await service.newKey([
+        {
+          tool: '*',
+          action: 'allow',
+          when: 'agent.runs.all(c, c == "ls") && path.within(agent.folder, "/p")',
+        },
+        { tool: '*', action: 'require_approval' },
+      ]);
+      for (const [claimed, real] of [
+        ['/p', '/other'],
+        ['/other', '/p'],
+        ['/p', '/p'],
+      ]) {
+        const event = shellEvent('Bash', {
+          cwd: real as string,
+          tool_input: { command: 'ls', cwd: claimed as string },
+        });
+        await service.json('POST', '/v1/hooks/claude-code/command', own.key, event);
+      }
+      const entries = await rows<{ decision: string }>(
+        `SELECT decision FROM audit WHERE key_id = '${own.keyId}'`,
+      );
+      expect(entries.map(({ decision }) => decision)).toEqual(['pending', 'pending', 'pending']);
+    });
+
+    test.each(EVENTS_OF_SHELLS)(
+      '%s: a call approved in one folder frees nothing in another',
+      async (agent, event) => {
+        const own = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+        const judged = async (folder: string) => {
+          const there = JSON.parse(JSON.stringify(event).replaceAll('"/p"', JSON.stringify(folder)));
+          return heard((await service.json('POST', `/v1/hooks/${agent}/command`, own.key, there)).body);
+        };
+        await judged('/p');
+        const [opened] = await rows<{ id: string }>(`SELECT id FROM approvals WHERE key_id = '${own.keyId}'`);
+        expect((await approve(opened?.id as string)).status).toBe(200);
+        expect(await judged('/q')).not.toBe('allow');
+        expect(await judged('/p')).toBe('allow');
+      },
+    );
   });
 
   test('an event that is not about a call is answered with nothing, and leaves no entry', async () => {

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { AgentCall } from '../../src/core/agents/acts.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import {
@@ -22,7 +23,7 @@ const REASON = 'REASON';
 interface Vector {
   event: JsonObject;
   /** Null: the event is about no call. */
-  call: { serverName: string; toolName: string; args: Json } | null | 'refused';
+  call: { serverName: string; toolName: string; args: Json; agent: AgentCall } | null | 'refused';
   ways?: string[];
   http?: Record<string, JsonObject>;
   command?: Record<string, Output>;
@@ -107,7 +108,8 @@ const told = (decision: string): Told => ({ decision: decision as Told['decision
 function askedOf(agent: Agent, event: JsonObject): Vector['call'] {
   try {
     const asked = agent.asked(event);
-    return asked === null ? null : { ...asked.call, args: asked.args ?? null };
+    if (asked === null) return null;
+    return { ...asked.call, args: asked.args ?? null, agent: asked.agent as AgentCall };
   } catch (error) {
     if (error instanceof GuardError) return 'refused';
     throw error;

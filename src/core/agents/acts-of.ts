@@ -10,15 +10,18 @@ import { filesOfPatch } from './patch.ts';
 import { TABLE } from './table.ts';
 import type { Argument, Tool } from './tool.ts';
 
-/** `tool` is the name of the tool in policies, without the agent's; `folder` is the one that the harness names. */
+/**
+ * `tool` is the name of the tool in policies, without the agent's, or null for a tool of a server; `folder` is the one that
+ * the harness names.
+ */
 export function agentCallOf(
   agent: AgentName,
-  tool: string,
+  tool: string | null,
   args: JsonObject | undefined,
   folder: string | null,
 ): AgentCall {
   const tools = TABLE[agent];
-  const known = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
+  const known = tool !== null && Object.hasOwn(tools, tool) ? tools[tool] : undefined;
   return { folder, acts: known === undefined ? null : actsOf(known, args ?? {}, folder) };
 }
 

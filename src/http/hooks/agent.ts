@@ -1,6 +1,8 @@
 // What the doors of coding agents share: how an event becomes a call, and what the agent is told. Each agent's own file
 // says which events it sends, what they look like, and how it wants to be answered.
 
+import { agentCallOf } from '../../core/agents/acts-of.ts';
+import { type AgentName, isAgent } from '../../core/agents/names.ts';
 import type { Pending } from '../../core/clients/client.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
@@ -8,23 +10,9 @@ import { GuardError, invalidInput } from '../../core/errors.ts';
 import { isObject, type Json, type JsonObject, MAX_CHECK_VALUES, parseJson } from '../../core/json.ts';
 import { SEPARATOR, splitName } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
-import type { Surface } from '../../core/surface.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import type { Asked } from './door.ts';
 import { told } from './told.ts';
-
-const NAMES = [
-  'claude-code',
-  'copilot',
-  'grok',
-  'vscode',
-  'codex',
-  'cursor',
-  'gemini-cli',
-  'windsurf',
-  'goose',
-] as const satisfies readonly Surface[];
-export type AgentName = (typeof NAMES)[number];
 
 export interface Told {
   decision: 'allow' | Pending;
@@ -108,17 +96,17 @@ export function argumentsIn(event: JsonObject, field: string): JsonObject | unde
 }
 
 /**
- * The arguments of a tool that works in the agent's folder, a shell or a search, with that folder if the event names it
- * beside them. The model writes the arguments, and most tools ignore a `cwd` in them: it must not hide the real one.
+ * The call with what it would do in the folder that the event names. The folder is what the harness says, and never a part
+ * of the arguments, which the model writes. `tool` is the name in the table of agents.
  */
-export function withFolder(args: JsonObject | undefined, cwd: Json | undefined): JsonObject | undefined {
-  const claimed = args?.['cwd'];
-  if (claimed === undefined) return typeof cwd === 'string' ? { ...args, cwd } : args;
-  if (claimed === cwd) return args;
-  throw new GuardError(
-    'invalid_input',
-    'The call and the event name different folders (cwd), so it is not clear where the tool would work.',
-  );
+export function inFolder(
+  agent: AgentName,
+  { call, args }: { call: ToolCall; args: JsonObject | undefined },
+  folder: Json | undefined,
+  tool: string | null = call.serverName === agent ? call.toolName : null,
+): Asked {
+  const named = typeof folder === 'string' && folder !== '' ? folder : null;
+  return { call, args, agent: agentCallOf(agent, tool, args, named) };
 }
 
 /** `mcp__github__create_issue` is the tool `create_issue` of `github`; other names are those of the agent's own tools. */
@@ -149,8 +137,7 @@ function prefixedCall(name: string): ToolCall {
 export function serverCall(serverName: string, toolName: string): ToolCall {
   const behind = serverName === OWN_SERVER ? splitName(toolName) : null;
   const call = behind ?? { serverName, toolName };
-  if (!(NAMES as readonly string[]).includes(call.serverName))
-    return behind === null ? call : { ...call, unsent: true };
+  if (!isAgent(call.serverName)) return behind === null ? call : { ...call, unsent: true };
   throw new GuardError(
     'invalid_input',
     `The MCP server has the name of an agent (${call.serverName}), so its tools could pass for the agent’s own. Give it another name.`,

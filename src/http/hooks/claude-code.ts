@@ -1,17 +1,17 @@
 // Claude Code, and the agents that speak like it: Qwen Code and Qoder. The facts are in test/vectors/hooks/claude-code.
 
+import type { AgentName } from '../../core/agents/names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import {
-  type AgentName,
   argumentsIn,
   eventName,
   type HttpAgent,
+  inFolder,
   isCall,
   json,
   namedCall,
   type Told,
   textIn,
-  withFolder,
 } from './agent.ts';
 import type { Asked } from './door.ts';
 
@@ -50,7 +50,7 @@ const OTHERS = [
 
 export const claudeCode: HttpAgent = {
   name: 'claude-code',
-  asked: event => askedBy('claude-code', ['Bash', 'PowerShell', 'Grep', 'Glob'], event),
+  asked: event => askedBy('claude-code', event),
   ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
   answer: answerOf,
   speak: (told, event) => json(answerOf(told, event)),
@@ -61,17 +61,13 @@ export function answerOf(told: Told, event: JsonObject | null): JsonObject {
 }
 
 /**
- * The call of an event in the shape of Claude Code, of which other agents made theirs. Tools that are `located` work in
- * the folder that the event names.
+ * The call of an event in the shape of Claude Code, of which other agents made theirs. `callOf` says which call a name
+ * stands for.
  */
-export function askedBy(agent: AgentName, located: readonly string[], event: JsonObject): Asked | null {
+export function askedBy(agent: AgentName, event: JsonObject, callOf = namedCall): Asked | null {
   if (!isCall(nameOf(event), CALLS, OTHERS)) return null;
-  const name = textIn(event, 'tool_name');
-  const args = argumentsIn(event, 'tool_input');
-  return {
-    call: namedCall(agent, name),
-    args: located.includes(name) ? withFolder(args, event['cwd']) : args,
-  };
+  const call = callOf(agent, textIn(event, 'tool_name'));
+  return inFolder(agent, { call, args: argumentsIn(event, 'tool_input') }, event['cwd']);
 }
 
 const nameOf = (event: JsonObject): string | null => eventName(event, 'hook_event_name', 'hookEventName');

@@ -6,12 +6,12 @@ import {
   argumentsIn,
   eventName,
   type HttpAgent,
+  inFolder,
   isCall,
   json,
   namedCall,
   type Told,
   textIn,
-  withFolder,
 } from './agent.ts';
 
 const BEFORE = ['PreToolUse', 'preToolUse'];
@@ -29,8 +29,6 @@ const OTHERS = [
   'PreCompact',
   'Notification',
 ];
-/** For events in PascalCase, newer versions give tools the names of Claude Code. */
-const SHELLS = ['bash', 'powershell', 'Bash'];
 
 export const copilot: HttpAgent = {
   name: 'copilot',
@@ -40,10 +38,7 @@ export const copilot: HttpAgent = {
     const name = textIn(event, snake ? 'tool_name' : 'toolName');
     const camel = event['toolArgs'] === undefined ? 'toolInput' : 'toolArgs';
     const args = argumentsIn(event, snake ? 'tool_input' : camel);
-    return {
-      call: namedCall('copilot', name),
-      args: SHELLS.includes(name) ? withFolder(args, event['cwd']) : args,
-    };
+    return inFolder('copilot', { call: namedCall('copilot', name), args }, event['cwd']);
   },
   /** A request for permission that is not answered goes by its own rules, which may allow the call. */
   ways: event => (BEFORE.includes(eventName(event, 'hook_event_name') ?? '') ? ['ask'] : []),

@@ -3,8 +3,8 @@
 // tool by the event for it. The facts are in test/vectors/hooks/cursor.
 
 import { GuardError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
-import { type Agent, argumentsIn, eventName, isCall, json, serverCall, textIn } from './agent.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { type Agent, argumentsIn, eventName, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 
 const SHELL = 'beforeShellExecution';
@@ -12,7 +12,7 @@ const MCP = 'beforeMCPExecution';
 const TOOL = 'preToolUse';
 /** Events about one thing each, with our name for it, and the fields that are its arguments. */
 const SINGLE: Record<string, { tool: string; fields: string[] }> = {
-  [SHELL]: { tool: 'shell', fields: ['command', 'cwd'] },
+  [SHELL]: { tool: 'shell', fields: ['command'] },
   beforeReadFile: { tool: 'read_file', fields: ['file_path'] },
   beforeTabFileRead: { tool: 'tab_read_file', fields: ['file_path'] },
   subagentStart: { tool: 'subagent', fields: ['subagent_type', 'task'] },
@@ -64,19 +64,27 @@ function mcpCall(event: JsonObject): Asked {
       'This version of Cursor does not say which MCP server the tool belongs to (mcp_server_name), so the call cannot be judged. Update Cursor.',
     );
   const tool = textIn(event, 'tool_name');
-  return { call: serverCall(event['mcp_server_name'], tool), args: argumentsIn(event, 'tool_input') };
+  const call = serverCall(event['mcp_server_name'], tool);
+  return inFolder('cursor', { call, args: argumentsIn(event, 'tool_input') }, folderIn(event));
 }
 
 /** Null for the tools that have an event of their own. */
 function toolCall(event: JsonObject): Asked | null {
   const tool = textIn(event, 'tool_name');
   if (tool === 'Shell' || tool.startsWith('MCP:')) return null;
-  return { call: { serverName: 'cursor', toolName: tool }, args: argumentsIn(event, 'tool_input') };
+  const call = { serverName: 'cursor', toolName: tool };
+  return inFolder('cursor', { call, args: argumentsIn(event, 'tool_input') }, folderIn(event));
 }
 
 function singleCall({ tool, fields }: { tool: string; fields: string[] }, event: JsonObject): Asked {
   textIn(event, fields[0] as string);
   const given = fields.filter(field => event[field] !== undefined && event[field] !== null);
   const args = Object.fromEntries(given.map(field => [field, event[field]])) as JsonObject;
-  return { call: { serverName: 'cursor', toolName: tool }, args };
+  return inFolder('cursor', { call: { serverName: 'cursor', toolName: tool }, args }, folderIn(event));
+}
+
+/** The working folder, or the only folder that is open. */
+function folderIn({ cwd, workspace_roots: roots }: JsonObject): Json | undefined {
+  if (typeof cwd === 'string') return cwd;
+  return Array.isArray(roots) && roots.length === 1 ? roots[0] : null;
 }

@@ -6,7 +6,7 @@
 import { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import type { ToolCall } from '../../core/situation.ts';
-import { type Agent, argumentsIn, eventName, isCall, json, serverCall, textIn, withFolder } from './agent.ts';
+import { type Agent, argumentsIn, eventName, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 
 const OTHERS = [
   'AfterTool',
@@ -20,17 +20,6 @@ const OTHERS = [
   'SessionEnd',
   'PreCompress',
 ];
-/** Tools that work in the folder that the event names, unless they are told another one. */
-const LOCATED = [
-  'run_shell_command',
-  'glob',
-  'search_file_content',
-  'grep_search',
-  'read_file',
-  'list_directory',
-  'write_file',
-  'replace',
-];
 
 export const geminiCli: Agent = {
   name: 'gemini-cli',
@@ -38,10 +27,7 @@ export const geminiCli: Agent = {
     if (!isCall(eventName(event, 'hook_event_name'), ['BeforeTool'], OTHERS)) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');
-    return {
-      call: callOf(event, name),
-      args: LOCATED.includes(name) ? withFolder(args, event['cwd']) : args,
-    };
+    return inFolder('gemini-cli', { call: callOf(event, name), args }, event['cwd']);
   },
   ways: () => ['ask'],
   speak: ({ decision, reason }) => {

@@ -6,11 +6,11 @@ import {
   argumentsIn,
   eventName,
   extensionCall,
+  inFolder,
   isCall,
   json,
   output,
   textIn,
-  withFolder,
 } from './agent.ts';
 
 const OTHERS = [
@@ -24,7 +24,6 @@ const OTHERS = [
   'AfterFileEdit',
   'AfterShellExecution',
 ];
-const SHELLS = ['developer__shell', 'shell'];
 
 export const goose: Agent = {
   name: 'goose',
@@ -32,10 +31,7 @@ export const goose: Agent = {
     if (!isCall(eventName(event, 'event', 'hook_event_name'), ['PreToolUse'], OTHERS)) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');
-    return {
-      call: extensionCall('goose', name),
-      args: SHELLS.includes(name) ? withFolder(args, event['working_dir']) : args,
-    };
+    return inFolder('goose', { call: extensionCall('goose', name), args }, event['working_dir'], name);
   },
   speak: ({ decision, reason }) => (decision === 'allow' ? output('') : json({ decision: 'block', reason })),
 };

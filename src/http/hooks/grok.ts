@@ -8,11 +8,11 @@ import {
   eventName,
   extensionCall,
   type HttpAgent,
+  inFolder,
   isCall,
   json,
   type Told,
   textIn,
-  withFolder,
 } from './agent.ts';
 
 const CALLS = ['pre_tool_use', 'PreToolUse'];
@@ -31,7 +31,6 @@ const OTHERS = [
   'pre_compact',
   'post_compact',
 ];
-const SHELLS = ['run_terminal_command', 'run_terminal_cmd'];
 
 export const grok: HttpAgent = {
   name: 'grok',
@@ -47,10 +46,7 @@ export const grok: HttpAgent = {
       );
     const tool = textIn(event, 'toolName');
     const args = argumentsIn(event, 'toolInput');
-    return {
-      call: extensionCall('grok', tool),
-      args: SHELLS.includes(tool) ? withFolder(args, event['cwd']) : args,
-    };
+    return inFolder('grok', { call: extensionCall('grok', tool), args }, event['cwd']);
   },
   answer: answerOf,
   speak: told => json(answerOf(told)),

@@ -5,11 +5,9 @@ import { type Agent, json } from './agent.ts';
 import { answerOf, askedBy } from './claude-code.ts';
 import { answerOf as flatAnswer } from './copilot.ts';
 
-const LOCATED = ['run_in_terminal', 'runTerminalCommand', 'grep_search', 'file_search'];
-
 export const vscode: Agent = {
   name: 'vscode',
-  asked: event => askedBy('vscode', LOCATED, event),
+  asked: event => askedBy('vscode', event),
   ways: () => ['ask'],
   speak: (told, event) => json({ ...answerOf(told, event), ...flatAnswer(told, event) }),
 };

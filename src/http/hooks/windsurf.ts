@@ -2,7 +2,17 @@
 
 import { invalidInput } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
-import { type Agent, argumentsIn, blocked, eventName, isCall, output, serverCall, textIn } from './agent.ts';
+import {
+  type Agent,
+  argumentsIn,
+  blocked,
+  eventName,
+  inFolder,
+  isCall,
+  output,
+  serverCall,
+  textIn,
+} from './agent.ts';
 import type { Asked } from './door.ts';
 
 const COMMAND = 'pre_run_command';
@@ -27,14 +37,16 @@ export const windsurf: Agent = {
     const about = event['tool_info'];
     if (!isObject(about)) throw invalidInput([{ path: '/tool_info', message: 'must be an object' }]);
     if (name === MCP) return mcpCall(about);
-    const toolName = (name as string).slice('pre_'.length);
-    const args = name === COMMAND ? { ...about, command: textIn(about, 'command_line') } : about;
-    return { call: { serverName: 'windsurf', toolName }, args };
+    const call = { serverName: 'windsurf', toolName: (name as string).slice('pre_'.length) };
+    if (name !== COMMAND) return inFolder('windsurf', { call, args: about }, null);
+    const { cwd, ...args } = about;
+    textIn(args, 'command_line');
+    return inFolder('windsurf', { call, args }, cwd);
   },
   speak: ({ decision, reason }) => (decision === 'allow' ? output('') : blocked(reason)),
 };
 
 function mcpCall(about: JsonObject): Asked {
   const call = serverCall(textIn(about, 'mcp_server_name'), textIn(about, 'mcp_tool_name'));
-  return { call, args: argumentsIn(about, 'mcp_tool_arguments') };
+  return inFolder('windsurf', { call, args: argumentsIn(about, 'mcp_tool_arguments') }, null);
 }
