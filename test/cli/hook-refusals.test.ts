@@ -6,8 +6,10 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { judged } from '../../src/cli/hook/hook.ts';
-import { AGENTS } from '../../src/cli/hook/options.ts';
+import { AGENTS, type AgentId } from '../../src/cli/hook/options.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
+import { EVENTS } from '../../src/core/agents/events.ts';
+import { until } from '../support/faults.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
 const CANARY = 'canary-8261';
@@ -95,6 +97,11 @@ test.each<[string, () => Response | Promise<Response>, RegExp]>([
   ['no exit code', () => Response.json({ stdout: '', stderr: '' }), /not as Toolgate/],
   ['a text as its exit code', () => Response.json({ ...ALLOWED, exitCode: '0' }), /not as Toolgate/],
   ['an exit code that is none', () => Response.json({ ...ALLOWED, exitCode: 256 }), /not as Toolgate/],
+  [
+    'a refusal without a word',
+    () => Response.json({ stdout: '', stderr: ' ', exitCode: 2 }),
+    /not as Toolgate/,
+  ],
   ['no output', () => Response.json({ stderr: '', exitCode: 0 }), /not as Toolgate/],
   ['too much', () => Response.json({ ...ALLOWED, stdout: 'x'.repeat(2_000_000) }), /too long/],
   ['the event', () => new Response(EVENT, { status: 400 }), /answered 400/],
@@ -112,6 +119,33 @@ test('a service that does not answer, or that nobody runs', async () => {
   expect(reasonIn(await hook(['claude-code', '--base-url', 'http://127.0.0.1:1']))).toContain(
     'Is the service running?',
   );
+});
+
+test('an event that is about no call is answered without the service, which may be stalled', async () => {
+  answer = () => new Promise(() => {});
+  for (const agent of Object.keys(AGENTS) as AgentId[]) {
+    const { named, others, nothing = '' } = EVENTS[agent];
+    expect(others.length).toBeGreaterThan(0);
+    for (const name of others) {
+      const event = given(JSON.stringify({ [named[0] as string]: name, session_id: 'run' }));
+      const outcome = await hook([agent, '--timeout', '5'], ENV, event);
+      expect([agent, name, outcome]).toEqual([agent, name, { stdout: nothing, stderr: '', exitCode: 0 }]);
+    }
+  }
+  expect(seen).toEqual([]);
+});
+
+test('where nobody is at the terminal, a call that waits is not put to it', async () => {
+  const pendingOf = async (agent: string, by: string, pending: string) => {
+    seen = [];
+    await hook([agent, '--pending', pending], { ...ENV, CLAUDE_CODE_ENTRYPOINT: by });
+    return new URLSearchParams(seen[0]?.path.split('?')[1]).get('pending');
+  };
+  for (const by of ['sdk-cli', 'sdk-ts', 'sdk-py', 'mcp', 'claude-code-github-action'])
+    expect([by, await pendingOf('claude-code', by, 'ask')]).toEqual([by, 'deny']);
+  for (const by of ['cli', '', 'claude-vscode'])
+    expect([by, await pendingOf('claude-code', by, 'ask')]).toEqual([by, 'ask']);
+  expect(await pendingOf('claude-code', 'sdk-cli', 'defer')).toBe('defer');
 });
 
 test('every agent is refused in its own way', async () => {
@@ -165,6 +199,29 @@ test('a process whose standard input stays open ends, and refuses', async () => 
     new Response(child.stderr).text(),
   ]);
   expect(reasonIn({ stdout, stderr, exitCode: await child.exited })).toContain('within 0.2 s');
+});
+
+test('a process that is ended before its time says that it refuses', async () => {
+  answer = () => new Promise(() => {});
+  for (const [agent, signal] of [
+    ['gemini-cli', 'SIGTERM'],
+    ['codex', 'SIGINT'],
+    ['copilot', 'SIGHUP'],
+  ] as const) {
+    seen = [];
+    const argv = [BUN, join(ROOT, 'src/cli/main.ts'), 'hook', agent];
+    const stdin = new TextEncoder().encode(EVENT);
+    const child = Bun.spawn(argv, { env: ENV, stdin, stdout: 'pipe', stderr: 'pipe' });
+    await until('the hook asks', () => seen.length > 0);
+    child.kill(signal);
+    const outcome = {
+      stdout: await new Response(child.stdout).text(),
+      stderr: await new Response(child.stderr).text(),
+      exitCode: await child.exited,
+    };
+    if (agent === 'copilot') expect(JSON.parse(outcome.stdout)).toMatchObject({ permissionDecision: 'deny' });
+    else expect(reasonIn(outcome)).toBe('The hook failed.\n');
+  }
 });
 
 describe('the key', () => {

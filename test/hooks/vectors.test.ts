@@ -4,6 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentCall } from '../../src/core/agents/acts.ts';
+import { EVENTS } from '../../src/core/agents/events.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/json.ts';
 import {
@@ -60,7 +61,7 @@ for (const agent of BY_COMMAND) {
 
 function expectVector(agent: Agent, { event, call, ways, http, command, refusal, nothing }: Vector): void {
   expect(askedOf(agent, event)).toEqual(call);
-  if (call === null) expect(output(agent.nothing ?? '')).toEqual(nothing as Output);
+  if (call === null) expect(output(EVENTS[agent.name].nothing ?? '')).toEqual(nothing as Output);
   if (refusal !== undefined) expectRefusal(agent, event, refusal);
   if (call === null || call === 'refused') return;
   expect([...(agent.ways?.(event) ?? [])]).toEqual((ways ?? []) as never[]);

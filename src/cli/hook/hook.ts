@@ -1,10 +1,12 @@
 // What `toolgate hook` does, without its process: takes an agent's event, asks the service, and says what to print and
-// how to exit. When there is no verdict, it refuses in the agent's way.
+// how to exit. When there is no verdict, it refuses in the agent's way. Events that are about no call are not sent: a
+// service that does not answer must not keep an agent from starting.
 
 import { join } from 'node:path';
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { type Credentials, credentialsOf, type Env, folderOf } from './credentials.ts';
 import { NO_VERDICT, NoVerdict } from './no-verdict.ts';
-import { type HookOptions, readOptions } from './options.ts';
+import { type AgentId, type HookOptions, readOptions } from './options.ts';
 import { type Outcome, Service, traceOf } from './service.ts';
 import { RunSession, runOf } from './session.ts';
 
@@ -25,12 +27,15 @@ export async function judged(argv: readonly string[], input: Input): Promise<Out
     const credentials = credentialsOf(agent, options.baseUrl, input.env);
     return await inTime(options.timeoutMs, ask(options, credentials, input));
   } catch (error) {
-    return refusal(agent, error instanceof NoVerdict ? error.message : 'The hook failed.');
+    return refusal(agent, error instanceof NoVerdict ? error.message : undefined);
   }
 }
 
-/** Exit code 2 with the reason on standard error blocks the call, except in Copilot, where some versions then go on. */
-function refusal(agent: string, why: string): Outcome {
+/**
+ * Exit code 2 with the reason on standard error blocks the call, except in Copilot, where some versions then go on. Without
+ * a reason it blocks nothing in Gemini CLI and in Codex.
+ */
+export function refusal(agent: string, why = 'The hook failed.'): Outcome {
   const reason = `${NO_VERDICT} ${why}`;
   if (agent !== 'copilot') return { stdout: '', stderr: `${reason}\n`, exitCode: 2 };
   // It has two kinds of events, and each ignores the fields of the other.
@@ -53,12 +58,19 @@ async function inTime(ms: number, asked: Promise<Outcome>): Promise<Outcome> {
 }
 
 async function ask(options: HookOptions, credentials: Credentials, { env, stdin }: Input): Promise<Outcome> {
+  const { agent } = options;
   const event = await readAll(stdin());
-  const service = new Service(credentials.baseUrl, traceOf(env));
-  const judge = (credential: string) =>
-    service.judge(`/v1/hooks/${options.agent}/command?pending=${options.pending}`, credential, event);
+  const fields = fieldsOf(event);
+  const { others, nothing = '' } = EVENTS[agent];
+  const name = eventName(fields, EVENTS[agent]);
+  if (name !== null && others.includes(name)) return { stdout: nothing, stderr: '', exitCode: 0 };
 
-  const run = credentials.key.startsWith(KEY) ? runOf(event) : null;
+  const service = new Service(credentials.baseUrl, traceOf(env));
+  const pending = options.pending === 'ask' && !isAttended(agent, env) ? 'deny' : options.pending;
+  const judge = (credential: string) =>
+    service.judge(`/v1/hooks/${agent}/command?pending=${pending}`, credential, event);
+
+  const run = credentials.key.startsWith(KEY) ? runOf(fields) : null;
   const folder = join(folderOf(env, 'XDG_STATE_HOME', '.local/state'), 'hooks');
   const session = run === null ? null : new RunSession(folder, service, credentials, run);
   const token = (await session?.token()) ?? null;
@@ -70,6 +82,26 @@ async function ask(options: HookOptions, credentials: Credentials, { env, stdin 
   if (second === null) throw service.refused(401);
   return second;
 }
+
+/** The fields of the event; none if it cannot be read, which the service then says. */
+function fieldsOf(event: Uint8Array): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(event));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Whether somebody may be at the terminal. Claude Code names in this variable by what it was started: `sdk-cli` is
+ * `claude -p`. Nothing tells it of the other agents.
+ */
+function isAttended(agent: AgentId, { CLAUDE_CODE_ENTRYPOINT: by = '' }: Env): boolean {
+  return agent !== 'claude-code' || !UNATTENDED.test(by);
+}
+
+const UNATTENDED = /^(sdk-|mcp$|bench$|claude-code-github-action$)/;
 
 async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];

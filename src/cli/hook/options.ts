@@ -7,7 +7,7 @@ import { NoVerdict } from './no-verdict.ts';
  * The agents, and how many seconds a hook of theirs may take by default. It must be less than the time after which the
  * agent itself gives up, because most agents then make the call: Grok waits for 5 s, all others for 30 s or longer.
  */
-export const AGENTS: Readonly<Record<string, number>> = {
+export const AGENTS = {
   'claude-code': 10,
   codex: 10,
   copilot: 10,
@@ -18,12 +18,13 @@ export const AGENTS: Readonly<Record<string, number>> = {
   vscode: 10,
   windsurf: 10,
 };
+export type AgentId = keyof typeof AGENTS;
 
 export const PENDING = ['deny', 'ask', 'defer'] as const;
 const LONGEST_SECONDS = 600;
 
 export interface HookOptions {
-  agent: string;
+  agent: AgentId;
   pending: (typeof PENDING)[number];
   timeoutMs: number;
   baseUrl: string | null;
@@ -42,17 +43,18 @@ export function readOptions(argv: readonly string[]): HookOptions {
     else given.set(name, inline ?? argv[++at] ?? '');
   }
   const [agent = ''] = agents;
-  const seconds = Object.hasOwn(AGENTS, agent) ? AGENTS[agent] : undefined;
-  if (agents.length !== 1 || seconds === undefined) {
+  if (agents.length !== 1 || !isAgent(agent)) {
     throw new NoVerdict(`toolgate hook needs one agent: ${Object.keys(AGENTS).join(', ')}.`);
   }
   return {
     agent,
     pending: pendingOf(given.get('--pending') ?? 'deny'),
-    timeoutMs: 1000 * secondsOf(given.get('--timeout') ?? String(seconds)),
+    timeoutMs: 1000 * secondsOf(given.get('--timeout') ?? String(AGENTS[agent])),
     baseUrl: given.get('--base-url') ?? null,
   };
 }
+
+const isAgent = (name: string): name is AgentId => Object.hasOwn(AGENTS, name);
 
 function split(word: string): [string, string?] {
   const at = word.indexOf('=');

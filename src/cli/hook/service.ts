@@ -133,6 +133,8 @@ function parsed(body: string): Record<string, unknown> {
 function outcomeOf({ stdout, stderr, exitCode }: Record<string, unknown>): Outcome | null {
   if (typeof stdout !== 'string' || typeof stderr !== 'string') return null;
   if (!Number.isInteger(exitCode) || (exitCode as number) < 0 || (exitCode as number) > 255) return null;
+  // Some agents take a refusal for yes if it says nothing.
+  if (exitCode !== 0 && stdout.trim() === '' && stderr.trim() === '') return null;
   return { stdout, stderr, exitCode: exitCode as number };
 }
 

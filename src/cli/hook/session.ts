@@ -37,15 +37,10 @@ const NAMES = [
   'trajectoryId',
 ];
 
-/** The agent's own id of its run; null when the event has none, or cannot be read. */
-export function runOf(event: Uint8Array): string | null {
-  try {
-    const fields = JSON.parse(new TextDecoder().decode(event));
-    const id = NAMES.map(name => fields[name]).find(each => typeof each === 'string' && each !== '');
-    return id ?? null;
-  } catch {
-    return null;
-  }
+/** The agent's own id of its run; null when the event has none. */
+export function runOf(fields: Readonly<Record<string, unknown>>): string | null {
+  const id = NAMES.map(name => fields[name]).find(each => typeof each === 'string' && each !== '');
+  return (id as string | undefined) ?? null;
 }
 
 export class RunSession {

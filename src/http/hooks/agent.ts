@@ -2,6 +2,7 @@
 // says which events it sends, what they look like, and how it wants to be answered.
 
 import { agentCallOf } from '../../core/agents/acts-of.ts';
+import type { Events } from '../../core/agents/events.ts';
 import { type AgentName, isAgent } from '../../core/agents/names.ts';
 import type { Pending } from '../../core/clients/client.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
@@ -36,8 +37,6 @@ export interface Agent {
   speak: (told: Told, event: JsonObject) => Output;
   /** How its command refuses when there is no verdict, if not by the reason on standard error and exit code 2. */
   refuse?: (reason: string, event: JsonObject | null) => Output;
-  /** What its command writes about an event that is not a call, if that is not nothing. */
-  nothing?: string;
 }
 
 /** An agent that can also ask over HTTP. */
@@ -63,14 +62,8 @@ export function reasonOf({ message }: GuardError): string {
   return `Toolgate gave no verdict, so this call is refused. ${message}`;
 }
 
-/** The name of the event, in the first of these fields that has one. */
-export function eventName(event: JsonObject, ...fields: string[]): string | null {
-  for (const field of fields) if (typeof event[field] === 'string') return event[field];
-  return null;
-}
-
 /** Whether an event is about a call. It throws for one that is in neither list, because nobody knows what it is. */
-export function isCall(name: string | null, calls: readonly string[], others: readonly string[]): boolean {
+export function isCall(name: string | null, calls: readonly string[], { others }: Events): boolean {
   if (name !== null && calls.includes(name)) return true;
   if (name !== null && others.includes(name)) return false;
   throw new GuardError(

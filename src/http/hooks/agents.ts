@@ -2,6 +2,7 @@
 // for its command, `toolgate hook <agent>`, which is told what to write and which code to end with.
 
 import { z } from 'zod';
+import { EVENTS } from '../../core/agents/events.ts';
 import { PENDING, type Pending } from '../../core/clients/client.ts';
 import type { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
@@ -69,7 +70,7 @@ function byCommand(agent: Agent): Route {
     handle: async incoming => {
       const { services, body, query, identifyMs } = incoming;
       const call = asked(body);
-      if (call === null) return undecided(incoming, Response.json(output(agent.nothing ?? '')));
+      if (call === null) return undecided(incoming, Response.json(output(EVENTS[name].nothing ?? '')));
       const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);
       if (waits === 'ask') question.handedTo ??= 'terminal';

@@ -1,10 +1,10 @@
 // Claude Code, and the agents that speak like it: Qwen Code and Qoder. The facts are in test/vectors/hooks/claude-code.
 
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import type { AgentName } from '../../core/agents/names.ts';
 import type { JsonObject } from '../../core/json.ts';
 import {
   argumentsIn,
-  eventName,
   type HttpAgent,
   inFolder,
   isCall,
@@ -16,37 +16,6 @@ import {
 import type { Asked } from './door.ts';
 
 const CALLS = ['PreToolUse', 'PermissionRequest'];
-
-const OTHERS = [
-  'SessionStart',
-  'SessionEnd',
-  'Setup',
-  'UserPromptSubmit',
-  'UserPromptExpansion',
-  'PermissionDenied',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'PostToolBatch',
-  'Notification',
-  'SubagentStart',
-  'SubagentStop',
-  'TaskCreated',
-  'TaskCompleted',
-  'TeammateIdle',
-  'Stop',
-  'StopFailure',
-  'QueryEnd',
-  'InstructionsLoaded',
-  'ConfigChange',
-  'CwdChanged',
-  'FileChanged',
-  'WorktreeCreate',
-  'WorktreeRemove',
-  'PreCompact',
-  'PostCompact',
-  'Elicitation',
-  'ElicitationResult',
-];
 
 export const claudeCode: HttpAgent = {
   name: 'claude-code',
@@ -65,12 +34,12 @@ export function answerOf(told: Told, event: JsonObject | null): JsonObject {
  * stands for.
  */
 export function askedBy(agent: AgentName, event: JsonObject, callOf = namedCall): Asked | null {
-  if (!isCall(nameOf(event), CALLS, OTHERS)) return null;
+  if (!isCall(nameOf(event), CALLS, EVENTS['claude-code'])) return null;
   const call = callOf(agent, textIn(event, 'tool_name'));
   return inFolder(agent, { call, args: argumentsIn(event, 'tool_input') }, event['cwd']);
 }
 
-const nameOf = (event: JsonObject): string | null => eventName(event, 'hook_event_name', 'hookEventName');
+const nameOf = (event: JsonObject): string | null => eventName(event, EVENTS['claude-code']);
 
 function isPermission(event: JsonObject | null): boolean {
   return event !== null && nameOf(event) === 'PermissionRequest';

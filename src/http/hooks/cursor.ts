@@ -2,9 +2,10 @@
 // the same call is left to them. All other tools are judged by their `preToolUse`, and files that are read without a
 // tool by the event for it. The facts are in test/vectors/hooks/cursor.
 
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
-import { type Agent, argumentsIn, eventName, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
+import { type Agent, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 
 const SHELL = 'beforeShellExecution';
@@ -18,29 +19,12 @@ const SINGLE: Record<string, { tool: string; fields: string[] }> = {
   subagentStart: { tool: 'subagent', fields: ['subagent_type', 'task'] },
 };
 const CALLS = [MCP, TOOL, ...Object.keys(SINGLE)];
-const OTHERS = [
-  'sessionStart',
-  'sessionEnd',
-  'beforeSubmitPrompt',
-  'postToolUse',
-  'postToolUseFailure',
-  'afterShellExecution',
-  'afterMCPExecution',
-  'afterFileEdit',
-  'afterTabFileEdit',
-  'afterAgentResponse',
-  'afterAgentThought',
-  'subagentStop',
-  'preCompact',
-  'stop',
-  'workspaceOpen',
-];
 
 export const cursor: Agent = {
   name: 'cursor',
   asked: event => {
     const name = nameOf(event);
-    if (!isCall(name, CALLS, OTHERS)) return null;
+    if (!isCall(name, CALLS, EVENTS.cursor)) return null;
     if (name === MCP) return mcpCall(event);
     if (name === TOOL) return toolCall(event);
     return singleCall(SINGLE[name as string] as (typeof SINGLE)[string], event);
@@ -51,10 +35,9 @@ export const cursor: Agent = {
     json(
       permission === 'allow' ? { permission } : { permission, user_message: reason, agent_message: reason },
     ),
-  nothing: '{}\n',
 };
 
-const nameOf = (event: JsonObject): string | null => eventName(event, 'hook_event_name');
+const nameOf = (event: JsonObject): string | null => eventName(event, EVENTS.cursor);
 
 /** Without the name of its server, a tool could pass for one of another server. */
 function mcpCall(event: JsonObject): Asked {

@@ -3,37 +3,22 @@
 // missing is the name read as Gemini CLI itself reads it: up to the first underscore. The facts are in
 // test/vectors/hooks/gemini-cli.
 
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
 import type { ToolCall } from '../../core/situation.ts';
-import { type Agent, argumentsIn, eventName, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
-
-const OTHERS = [
-  'AfterTool',
-  'BeforeAgent',
-  'AfterAgent',
-  'BeforeModel',
-  'AfterModel',
-  'BeforeToolSelection',
-  'Notification',
-  'SessionStart',
-  'SessionEnd',
-  'PreCompress',
-];
+import { type Agent, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 
 export const geminiCli: Agent = {
   name: 'gemini-cli',
   asked: event => {
-    if (!isCall(eventName(event, 'hook_event_name'), ['BeforeTool'], OTHERS)) return null;
+    if (!isCall(eventName(event, EVENTS['gemini-cli']), ['BeforeTool'], EVENTS['gemini-cli'])) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');
     return inFolder('gemini-cli', { call: callOf(event, name), args }, event['cwd']);
   },
-  ways: () => ['ask'],
-  speak: ({ decision, reason }) => {
-    if (decision === 'allow') return json({ decision });
-    return json({ decision, reason, ...(decision === 'ask' && { systemMessage: reason }) });
-  },
+  // It can be told to ask, and then waits for ever if nobody is there (`gemini -p`), of which it tells nothing.
+  speak: ({ decision, reason }) => json(decision === 'allow' ? { decision } : { decision, reason }),
 };
 
 function callOf(event: JsonObject, name: string): ToolCall {

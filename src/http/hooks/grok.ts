@@ -1,11 +1,11 @@
 // Grok. It cuts the arguments of large calls off and says so; such a call cannot be judged. The facts are in
 // test/vectors/hooks/grok.
 
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/json.ts';
 import {
   argumentsIn,
-  eventName,
   extensionCall,
   type HttpAgent,
   inFolder,
@@ -16,29 +16,14 @@ import {
 } from './agent.ts';
 
 const CALLS = ['pre_tool_use', 'PreToolUse'];
-const OTHERS = [
-  'session_start',
-  'session_end',
-  'user_prompt_submit',
-  'post_tool_use',
-  'post_tool_use_failure',
-  'permission_denied',
-  'stop',
-  'stop_failure',
-  'notification',
-  'subagent_start',
-  'subagent_stop',
-  'pre_compact',
-  'post_compact',
-];
 
 export const grok: HttpAgent = {
   name: 'grok',
   asked: event => {
-    const name = eventName(event, 'hookEventName', 'hook_event_name');
+    const name = eventName(event, EVENTS.grok);
     // An event need not say what it is: the only one that asks names a tool.
     const isBare = name === null && event['toolName'] !== undefined;
-    if (!isBare && !isCall(name, CALLS, OTHERS)) return null;
+    if (!isBare && !isCall(name, CALLS, EVENTS.grok)) return null;
     if (event['toolInputTruncated'] === true)
       throw new GuardError(
         'too_large',

@@ -1,39 +1,20 @@
 // Windsurf, whose Cascade only understands exit code 2. The facts are in test/vectors/hooks/windsurf.
 
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { invalidInput } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/json.ts';
-import {
-  type Agent,
-  argumentsIn,
-  blocked,
-  eventName,
-  inFolder,
-  isCall,
-  output,
-  serverCall,
-  textIn,
-} from './agent.ts';
+import { type Agent, argumentsIn, blocked, inFolder, isCall, output, serverCall, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 
 const COMMAND = 'pre_run_command';
 const MCP = 'pre_mcp_tool_use';
 const CALLS = [COMMAND, MCP, 'pre_read_code', 'pre_write_code'];
-const OTHERS = [
-  'pre_user_prompt',
-  'post_run_command',
-  'post_mcp_tool_use',
-  'post_read_code',
-  'post_write_code',
-  'post_cascade_response',
-  'post_cascade_response_with_transcript',
-  'post_setup_worktree',
-];
 
 export const windsurf: Agent = {
   name: 'windsurf',
   asked: event => {
-    const name = eventName(event, 'agent_action_name');
-    if (!isCall(name, CALLS, OTHERS)) return null;
+    const name = eventName(event, EVENTS.windsurf);
+    if (!isCall(name, CALLS, EVENTS.windsurf)) return null;
     const about = event['tool_info'];
     if (!isObject(about)) throw invalidInput([{ path: '/tool_info', message: 'must be an object' }]);
     if (name === MCP) return mcpCall(about);
