@@ -33,10 +33,13 @@ interface Passed {
 export type PassedOver = Readonly<Record<Exclude<Action, 'deny'>, Passed | null>>;
 export const NONE_PASSED: PassedOver = { allow: null, require_approval: null };
 
-/** A rule that holds the call because a condition of it could not be evaluated. */
+/**
+ * A rule that holds the call because a condition of it could not be evaluated, or, if that is null, because it may match
+ * the name that the tool had before the agent renamed it.
+ */
 interface Held {
   index: number;
-  condition: number;
+  condition: number | null;
   /** Of the rules above this one. */
   passedOver: PassedOver;
 }
@@ -92,25 +95,28 @@ export function consider(
 function findRule(considered: Considered, situation: Situation): void {
   const { policy, call, name } = considered;
   let examiner: Examiner | null = null;
-  for (const index of policy.index.candidatesFor(name, call.toolName)) {
+  const matching = policy.index.candidatesFor(name, call.toolName);
+  const alike = call.renamed === undefined ? [] : policy.index.alike(call.renamed, name);
+  for (const index of alike.length === 0 ? matching : inOrder(matching, alike)) {
     const compiled = policy.compiled.get(index);
-    if (compiled === undefined) {
+    const mayMatch = alike.length > 0 && !matching.includes(index);
+    if (compiled === undefined && !mayMatch) {
       applies(considered, index);
       return;
     }
     examiner ??= new Examiner(policy.id, call, situation);
     const rule = policy.rules[index] as Rule;
     const { action } = rule;
-    const examined = examiner.examine(compiled);
+    const examined = compiled === undefined ? APPLIES : examiner.examine(compiled);
     considered.steps = examiner.steps;
-    const follows = whatFollows(action, examined.applies);
+    const follows = whatFollows(action, mayMatch && examined.applies ? null : examined.applies);
     if (follows === 'applies') {
       applies(considered, index);
       considered.failed = examined.condition;
       considered.meter = examined.meter;
       return;
     }
-    if (call.unseen && compiled.limit !== null && (examined.applies === null || examined.uncounted)) {
+    if (call.unseen && compiled?.limit && (examined.applies === null || examined.uncounted)) {
       applies(considered, index);
       considered.unmetered = true;
       return;
@@ -118,12 +124,15 @@ function findRule(considered: Considered, situation: Situation): void {
     if (follows === 'holds') {
       const { held, passedOver } = considered;
       if (held === null || demandOf(rule) > demandOf(policy.rules[held.index]))
-        considered.held = { index, condition: examined.condition as number, passedOver };
+        considered.held = { index, condition: examined.condition, passedOver };
     }
-    if (action !== 'deny')
+    if (action !== 'deny' && !examined.applies)
       considered.passedOver = { ...considered.passedOver, [action]: { index, why: examined.why } };
   }
 }
+
+const inOrder = (some: readonly number[], others: readonly number[]): number[] =>
+  [...new Set([...some, ...others])].sort((a, b) => a - b);
 
 /** What a rule means for the call; null: a condition of it could not be evaluated. */
 export function whatFollows(action: Action, applies: boolean | null): 'applies' | 'holds' | 'passed over' {

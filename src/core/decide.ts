@@ -161,7 +161,8 @@ function byPolicy(considered: Considered, facts: Facts): Decided {
   if (!considered.inScope) return decided('deny', outsideScopeText(name), null);
   const found = byRule(considered, facts);
   if (held === null || found.decision === 'deny') return found;
-  const asks = `${source(policy, held.index)}${asksText(name)}: its ${failedText(held.condition)}`;
+  const why = held.condition === null ? '' : `: its ${failedText(held.condition)}`;
+  const asks = `${source(policy, held.index)}${asksText(name)}${why}`;
   return needsApproval(asks, policy.rules[held.index]?.reason, held.index, facts);
 }
 

@@ -1,5 +1,6 @@
 // Finds the rules of a policy that match a tool by its name, in order, up to the first one that always applies.
 
+import { type Renaming, renamedPattern, variantsOf } from './agents/renaming.ts';
 import { compilePattern, matches, type Pattern } from './pattern.ts';
 import { canBePassedOver, type Limits, namesServer, type Rule } from './policy.ts';
 
@@ -16,9 +17,12 @@ export class RuleIndex {
   readonly #always = new Names();
   readonly #sometimes = new Names();
   readonly #known = new Map<string, readonly number[]>();
+  readonly #rules: readonly Rule[];
+  readonly #renamed = new Map<Renaming, Patterns>();
   #knownRules = 0;
 
   constructor(rules: readonly Rule[], limits: Limits = {}) {
+    this.#rules = rules;
     rules.forEach((rule, index) => {
       (canBePassedOver(rule, limits) ? this.#sometimes : this.#always).add(rule.tool, index);
     });
@@ -29,15 +33,40 @@ export class RuleIndex {
    * because agents call the same tools again and again: scanning 10,000 rules like `a*b` took 530 µs.
    */
   candidatesFor(fullName: string, bareName: string): readonly number[] {
-    const known = this.#known.get(fullName);
+    return this.#remembered(fullName, () => this.#candidates(fullName, bareName));
+  }
+
+  /** The rules that deny or ask and may match the name that a tool had before an agent renamed it, in any order. */
+  alike(by: Renaming, fullName: string): readonly number[] {
+    // No name has this character, so it divides the two.
+    return this.#remembered(`${by}\u0000${fullName}`, () => {
+      const found = new Set<number>();
+      for (const name of variantsOf(by, fullName)) this.#renamedBy(by).collect(name, NONE, found);
+      return [...found];
+    });
+  }
+
+  #renamedBy(by: Renaming): Patterns {
+    const known = this.#renamed.get(by);
     if (known !== undefined) return known;
-    const found = this.#candidates(fullName, bareName);
+    const patterns = new Patterns();
+    this.#rules.forEach(({ tool, action }, index) => {
+      if (action !== 'allow') patterns.add(compilePattern(renamedPattern(by, tool)), index);
+    });
+    this.#renamed.set(by, patterns);
+    return patterns;
+  }
+
+  #remembered(name: string, find: () => readonly number[]): readonly number[] {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const found = find();
     this.#knownRules += found.length;
     if (this.#known.size >= MAX_KNOWN || this.#knownRules > MAX_KNOWN_RULES) {
       this.#known.clear();
       this.#knownRules = found.length;
     }
-    this.#known.set(fullName, found);
+    this.#known.set(name, found);
     return found;
   }
 

@@ -2,6 +2,7 @@
 // Conditions read it as variables; a limit counts by it. Nothing of it is kept.
 
 import type { AgentCall } from './agents/acts.ts';
+import type { Renaming } from './agents/renaming.ts';
 import { type Declarations, Failure, type Scope, types } from './condition/condition.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Surface } from './surface.ts';
@@ -22,6 +23,8 @@ export interface ToolCall {
    * for nothing.
    */
   unsent?: true;
+  /** The agent that renames the tools of MCP servers, if the name is one of its making. */
+  renamed?: Renaming;
   /**
    * True if the arguments are not known, because a gateway passed on only the headers of the call. Whatever depends on
    * them is then decided in the strictest way.

@@ -215,8 +215,8 @@ const UNSEEN_MUTANTS: Record<string, Patch> = {
   },
   'passes over a limit that unknown arguments may use up': {
     file: 'src/core/consider.ts',
-    find: 'if (call.unseen && compiled.limit !== null',
-    replace: 'if (!call.unseen && call.unseen && compiled.limit !== null',
+    find: 'if (call.unseen && compiled?.limit',
+    replace: 'if (!call.unseen && call.unseen && compiled?.limit',
   },
   'frees a call whose arguments nobody saw': {
     file: 'src/core/decide.ts',

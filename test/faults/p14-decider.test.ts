@@ -78,18 +78,11 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
     find: 'index < conditions.length; index++',
     replace: 'index < Math.min(1, conditions.length); index++',
   },
-  'remembers a tool by its bare name': [
-    {
-      file: 'src/core/rule-index.ts',
-      find: 'this.#known.get(fullName)',
-      replace: 'this.#known.get(bareName)',
-    },
-    {
-      file: 'src/core/rule-index.ts',
-      find: 'this.#known.set(fullName, found)',
-      replace: 'this.#known.set(bareName, found)',
-    },
-  ],
+  'remembers a tool by its bare name': {
+    file: 'src/core/rule-index.ts',
+    find: 'this.#remembered(fullName,',
+    replace: 'this.#remembered(bareName,',
+  },
   'lets head and tail share characters': {
     file: 'src/core/pattern.ts',
     find: 'if (at > end || !name.startsWith',

@@ -137,7 +137,7 @@ describe('one service', () => {
     service.admin('POST', `/approvals/${referenceId}/resolve`, { action, note: 'not today' });
 
   describe('a call that waits', () => {
-    const CAN_ASK = ['claude-code', 'copilot', 'vscode', 'cursor', 'gemini-cli'];
+    const CAN_ASK = ['claude-code', 'copilot', 'vscode', 'cursor'];
 
     test.each(BY_COMMAND.map(each => each.name))('%s: ask', async agent => {
       const before = await count('approvals');
@@ -388,6 +388,45 @@ describe('one service', () => {
     expect(held?.reason).toEndWith(' The MCP proxy asks for the approval.');
     expect(held?.name).toBe(`files__${TOOLS.pending}`);
     expect(await rows(`SELECT 1 FROM approvals WHERE key_id = '${own.keyId}'`)).toEqual([]);
+  });
+
+  test('Codex renames tools: rules and Connected Tools are found by the name before', async () => {
+    const own = await service.newKey([
+      { tool: 'my-notes__drop-*', action: 'deny' },
+      { tool: 'my-notes__add-note.v2', action: 'require_approval' },
+      { tool: '*', action: 'allow' },
+    ]);
+    await connect(service, own.keyId, 'my-notes', 'http://127.0.0.1:9/mcp');
+    await sql(
+      service.databaseUrl,
+      `INSERT INTO tool_definitions (connected_tool_id, tool_name, digest, definition, seen_at)
+       SELECT id, 'add-note.v2', 'd', '{}', 0 FROM connected_tools WHERE key_id = '${own.keyId}'`,
+    );
+    const judged = async (tool: string) => {
+      const event = { ...claudeEvent('PreToolUse', '', {}), tool_name: `mcp__${tool}` };
+      const { body } = await service.json('POST', '/v1/hooks/codex/command', own.key, event);
+      const [entry] = await rows<{ name: string; decision: string; reference: string | null }>(
+        `SELECT server_name || '__' || tool_name AS name, decision, reference_id AS reference FROM audit
+         WHERE key_id = '${own.keyId}' ORDER BY id DESC LIMIT 1`,
+      );
+      return [heard(body), entry?.name, entry?.decision, entry?.reference !== null];
+    };
+    expect(await judged('my_notes__drop_all')).toEqual(['deny', 'my_notes__drop_all', 'deny', false]);
+    expect(await judged('my_notes__add_note_v2')).toEqual(['deny', 'my_notes__add_note_v2', 'pending', true]);
+    // Behind the proxy, which asks for the approval, and under the name that it has there.
+    expect(await judged('toolgate__my_notes__add_note_v2')).toEqual([
+      'allow',
+      'my-notes__add-note.v2',
+      'pending',
+      false,
+    ]);
+    expect(await judged('toolgate__my_notes__drop_all')).toEqual([
+      'deny',
+      'my-notes__drop_all',
+      'deny',
+      false,
+    ]);
+    expect(await judged('toolgate__other__x')).toEqual(['allow', 'toolgate__other__x', 'allow', false]);
   });
 
   test('a server that has the name of our MCP proxy is judged like any other', async () => {

@@ -9,6 +9,10 @@ const SHELL = 'Bash';
 
 export const codex: Agent = {
   name: 'codex',
-  asked: event => askedBy('codex', event, (agent, name) => namedCall(agent, name === SHELL ? 'shell' : name)),
+  asked: event =>
+    askedBy('codex', event, (agent, name) => {
+      const call = namedCall(agent, name === SHELL ? 'shell' : name);
+      return call.serverName === agent ? call : { ...call, renamed: 'codex' };
+    }),
   speak: (told, event) => (told.decision === 'allow' ? output('') : json(answerOf(told, event))),
 };

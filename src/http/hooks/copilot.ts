@@ -1,10 +1,11 @@
 // GitHub Copilot CLI. Its events have the fields of Claude Code, or the same in camelCase and then without the name of the
 // event. Its answers are flat. The facts are in test/vectors/hooks/copilot.
 
+import { EVENTS, eventName } from '../../core/agents/events.ts';
 import type { JsonObject } from '../../core/json.ts';
+import type { ToolCall } from '../../core/situation.ts';
 import {
   argumentsIn,
-  eventName,
   type HttpAgent,
   inFolder,
   isCall,
@@ -16,32 +17,22 @@ import {
 
 const BEFORE = ['PreToolUse', 'preToolUse'];
 const PERMISSION = ['PermissionRequest', 'permissionRequest'];
-const OTHERS = [
-  'SessionStart',
-  'SessionEnd',
-  'UserPromptSubmit',
-  'PostToolUse',
-  'PostToolUseFailure',
-  'Stop',
-  'SubagentStart',
-  'SubagentStop',
-  'ErrorOccurred',
-  'PreCompact',
-  'Notification',
-];
 
 export const copilot: HttpAgent = {
   name: 'copilot',
   asked: event => {
-    if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], OTHERS)) return null;
+    if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], EVENTS.copilot)) return null;
     const snake = event['tool_name'] !== undefined;
     const name = textIn(event, snake ? 'tool_name' : 'toolName');
     const camel = event['toolArgs'] === undefined ? 'toolInput' : 'toolArgs';
     const args = argumentsIn(event, snake ? 'tool_input' : camel);
-    return inFolder('copilot', { call: namedCall('copilot', name), args }, event['cwd']);
+    const call: ToolCall = namedCall('copilot', name);
+    // Tools of MCP servers are `<server>-<tool>`.
+    if (call.serverName === 'copilot' && name.includes('-')) call.renamed = 'copilot';
+    return inFolder('copilot', { call, args }, event['cwd']);
   },
   /** A request for permission that is not answered goes by its own rules, which may allow the call. */
-  ways: event => (BEFORE.includes(eventName(event, 'hook_event_name') ?? '') ? ['ask'] : []),
+  ways: event => (BEFORE.includes(eventName(event, EVENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,
   speak: (told, event) => json(answerOf(told, event)),
   /** It goes on after exit code 2 of a hook before a tool, so that only an answer refuses. */
@@ -49,7 +40,7 @@ export const copilot: HttpAgent = {
 };
 
 export function answerOf(told: Told, event: JsonObject | null): JsonObject {
-  const name = event === null ? null : eventName(event, 'hook_event_name');
+  const name = event === null ? null : eventName(event, EVENTS.copilot);
   if (name !== null && BEFORE.includes(name)) return beforeUse(told);
   if (name !== null && PERMISSION.includes(name)) return permission(told);
   // It is not known which of the two was asked, and each ignores the fields of the other.
@@ -58,7 +49,7 @@ export function answerOf(told: Told, event: JsonObject | null): JsonObject {
 
 /** An event in camelCase that names a tool and no result of it is the one before the tool is used. */
 function nameOf(event: JsonObject): string | null {
-  const name = eventName(event, 'hook_event_name');
+  const name = eventName(event, EVENTS.copilot);
   const isBefore =
     event['toolName'] !== undefined && event['toolResult'] === undefined && event['error'] === undefined;
   return name ?? (isBefore ? 'preToolUse' : null);

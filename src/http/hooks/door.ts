@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { AgentCall } from '../../core/agents/acts.ts';
+import { cleaned, type Renaming } from '../../core/agents/renaming.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
 import type { HandedTo } from '../../core/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -13,7 +14,7 @@ import { joinName, serverNameFault, toolNameFault } from '../../core/name.ts';
 import type { ToolCall } from '../../core/situation.ts';
 import type { Surface } from '../../core/surface.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
-import { listConnectedTools } from '../../store/connected-tools.ts';
+import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
 import { bearer } from '../auth.ts';
 import { judge } from '../judge.ts';
 import { carriedKey } from '../key-headers.ts';
@@ -148,12 +149,38 @@ export function namedQuestion(
  * Otherwise another server has the proxy's name, and nobody would ask about its calls or count them.
  */
 export async function proxied(asked: Asked, incoming: Incoming<unknown, unknown>): Promise<Asked> {
-  const { serverName, toolName, unsent } = asked.call;
+  const { serverName, toolName, unsent, renamed } = asked.call;
   if (!unsent) return asked;
-  const tools = await listConnectedTools(incoming.services.deps.db, agentOf(incoming).keyId);
-  if (tools.some(({ name }) => name === serverName)) return asked;
-  return { ...asked, call: { serverName: OWN_SERVER, toolName: joinName(serverName, toolName) } };
+  const { db } = incoming.services.deps;
+  const tools = await listConnectedTools(db, agentOf(incoming).keyId);
+  const named = nameBefore(
+    serverName,
+    tools.map(({ name }) => name),
+    renamed,
+  );
+  const tool = tools.find(({ name }) => name === named);
+  if (tool === undefined)
+    return {
+      ...asked,
+      call: { serverName: OWN_SERVER, toolName: joinName(serverName, toolName), ...(renamed && { renamed }) },
+    };
+  if (renamed === undefined) return asked;
+  const before = nameBefore(toolName, await listToolNames(db, tool.id, MOST_NAMES), renamed);
+  if (before === null) return { ...asked, call: { ...asked.call, serverName: tool.name } };
+  return { ...asked, call: { serverName: tool.name, toolName: before, unsent } };
 }
+
+/** More than any server has. */
+const MOST_NAMES = 10_000;
+
+/** The one of these names that the agent has given this one, or null if none or several can be it. */
+function nameBefore(name: string, names: readonly string[], renamed: Renaming | undefined): string | null {
+  if (names.includes(name)) return name;
+  const found = renamed === 'codex' ? names.filter(each => trimmed(cleaned(each)) === trimmed(name)) : [];
+  return found.length === 1 ? (found[0] as string) : null;
+}
+
+const trimmed = (name: string): string => name.replace(/^_+|_+$/g, '');
 
 /** A call that comes to the MCP proxy next waits there and not here. */
 export function receiverOf(call: ToolCall | undefined): HandedTo | undefined {

@@ -1,13 +1,17 @@
 // The agent in Visual Studio Code, which speaks like Claude Code. Copilot CLI runs the hooks that are set up for it and wants
 // flat answers, so both shapes are given. The facts are in test/vectors/hooks/vscode.
 
-import { type Agent, json } from './agent.ts';
+import { type Agent, json, namedCall } from './agent.ts';
 import { answerOf, askedBy } from './claude-code.ts';
 import { answerOf as flatAnswer } from './copilot.ts';
 
 export const vscode: Agent = {
   name: 'vscode',
-  asked: event => askedBy('vscode', event),
+  asked: event =>
+    askedBy('vscode', event, (agent, name) => {
+      const call = namedCall(agent, name);
+      return name.startsWith('mcp_') ? { ...call, renamed: 'vscode' } : call;
+    }),
   ways: () => ['ask'],
   speak: (told, event) => json({ ...answerOf(told, event), ...flatAnswer(told, event) }),
 };

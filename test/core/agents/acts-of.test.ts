@@ -1,10 +1,13 @@
 // What calls of coding agents would do, by the table of agents: what is known, and what must not pass for known.
 
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { agentCallOf } from '../../../src/core/agents/acts-of.ts';
 import { AGENTS, type AgentName } from '../../../src/core/agents/names.ts';
 import { TABLE } from '../../../src/core/agents/table.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
+import { knownTools } from './known-tools.ts';
 
 const FOLDER = '/srv/project';
 const NONE = { reads: [], writes: [], runs: [], fetches: [], plans: false };
@@ -159,4 +162,14 @@ test('an argument that the table does not know, or of another type, makes every 
             null,
           ]);
     }
+});
+
+test('docs/agents.md lists the tools that are known', () => {
+  const page = readFileSync(join(import.meta.dir, '../../../docs/agents.md'), 'utf8');
+  const rows = page.split('\n').map(line => line.split('|').map(cell => cell.trim()));
+  for (const agent of AGENTS) {
+    const row = rows.find(cells => cells[1] === `\`${agent}\`` && cells.length === 8);
+    const listed = row?.slice(2, 7).map(cell => cell.split(', ').flatMap(name => name.match(/[^`]+/g) ?? []));
+    expect([agent, listed]).toEqual([agent, Object.values(knownTools(agent))]);
+  }
 });
