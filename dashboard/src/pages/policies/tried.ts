@@ -13,6 +13,8 @@ export interface Form {
   keyName: string;
   session: string;
   person: string;
+  /** The working folder of a coding agent. */
+  folder: string;
   /** A local time, as browsers write it: `2026-03-01T08:30`. */
   at: string;
   /** By the names of limits. */
@@ -25,6 +27,7 @@ export const EMPTY_FORM: Form = {
   keyName: '',
   session: '',
   person: '',
+  folder: '',
   at: '',
   used: {},
 };
@@ -55,10 +58,11 @@ export function tryCall(policy: CompiledPolicy, form: Form): TriedCall | string 
     keyName: form.keyName,
     session: form.session || undefined,
     person: form.person || undefined,
+    folder: form.folder || undefined,
   });
   const rule = policy.rules[tried.ruleIndex ?? -1];
   const asks = tried.decision === 'pending' && rule !== undefined;
-  return { ...tried, details: asks ? detailsOf(rule, args) : null };
+  return { ...tried, details: asks ? detailsOf(rule, args, form.folder || null) : null };
 }
 
 function readArguments(text: string): JsonObject | string {

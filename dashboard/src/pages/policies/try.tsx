@@ -74,6 +74,12 @@ function Inputs({ form, change, draft }: InputsProps) {
             value={form.person}
             write={person => change({ person })}
           />
+          <Text
+            label="Folder"
+            hint="In which a coding agent works, if the tool is its own."
+            value={form.folder}
+            write={folder => change({ folder })}
+          />
           <Field label="Time" hint="In your zone; now if it is empty.">
             {ties => (
               <input
