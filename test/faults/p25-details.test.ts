@@ -2,7 +2,8 @@
 // rules are held on one replica and looked at from every seat on every replica: operators of all roles and groups, the
 // admin token, links with and without a sign-in, agents. A user of the database listens meanwhile, repeats what was asked
 // and forges questions. Then calls are answered, lapse, and the process that judged them is killed. The mutants answer
-// whoever asks, answer twice, answer too late, show details to everybody, or keep them for too long.
+// whoever asks, answer twice, answer too late, show details to everybody, keep them for too long, or let people approve
+// what they were not shown.
 
 import { expect, test } from 'bun:test';
 import { SQL } from 'bun';
@@ -25,7 +26,7 @@ const VAULT = new Vault(new Uint8Array(32).fill(7));
 const FOREIGN = new Vault(new Uint8Array(32).fill(8));
 
 type Seat = 'viewer' | 'approver' | 'other group' | 'finance' | 'admin' | 'admin token' | 'nobody' | 'agent';
-type Stage = 'held' | 'channel' | 'ended' | 'restart';
+type Stage = 'held' | 'channel' | 'seen' | 'ended' | 'restart';
 
 interface Mutant {
   engine: Engine;
@@ -40,6 +41,14 @@ const onChannel = (patch: Patch): Mutant => ({
   engine: 'postgres',
   patches: [patch],
   stage: 'channel',
+  kind: 'open',
+  seats: ['admin token'],
+});
+
+const onSeen = (patch: Patch): Mutant => ({
+  engine: 'sqlite',
+  patches: [patch],
+  stage: 'seen',
   kind: 'open',
   seats: ['admin token'],
 });
@@ -86,6 +95,22 @@ const MUTANTS: Record<string, Mutant> = {
     kind: 'of a group',
     seats: ['other group'],
   },
+  'that takes an approval of what was not shown': onSeen({
+    file: 'src/guard/approvals/seen.ts',
+    find: 'return !unshown && beginningOf(details).complete ? null : notSeen(UNREAD);',
+    replace: 'return null;',
+  }),
+  'that takes the digest of any call': onSeen({
+    file: 'src/guard/approvals/shown-details.ts',
+    find: "[id, argsDigest, ruleDigest ?? '',",
+    replace: "['', '', ruleDigest && id ? '' : argsDigest,",
+  }),
+  'that stores a digest that everybody can compute': onSeen({
+    file: 'src/guard/approvals/ask.ts',
+    find: 'reason: entry.reason,',
+    replace:
+      "reason: entry.reason + new Bun.CryptoHasher('sha256').update(JSON.stringify(args)).digest('hex'),",
+  }),
   'that keeps what was answered elsewhere': {
     engine: 'postgres',
     patches: [
@@ -170,6 +195,7 @@ async function measure(
       await campaign.ask();
       if (wants('held')) await campaign.whileHeld();
       if (wants('channel') && snoop !== null) await campaign.snoopedOn(snoop);
+      if (wants('seen')) await campaign.unseenAnswers();
       if (wants('ended')) await campaign.afterTheEnd();
     }
     if (wants('restart')) await campaign.afterRestart();
@@ -240,6 +266,9 @@ const KINDS: Record<string, Kind> = {
   },
 };
 
+/** There is more of it than a list shows. */
+const callWith = (marker: string) => ({ to: marker, text: `${'x'.repeat(20_000)}${marker}` });
+
 interface Held extends Asked {
   kind: string;
   marker: string;
@@ -287,7 +316,7 @@ class Campaign {
     const held = await Promise.all(
       Object.entries(this.#keys).map(async ([kind, key]) => {
         const marker = `seen-${crypto.randomUUID()}`;
-        return { ...(await this.#gate.ask(key, 'pay', { args: { to: marker } })), kind, marker };
+        return { ...(await this.#gate.ask(key, 'pay', { args: callWith(marker) })), kind, marker };
       }),
     );
     this.#held.push(...held);
@@ -297,13 +326,44 @@ class Campaign {
   async whileHeld(): Promise<void> {
     for (const service of this.#gate.services) {
       for (const held of this.#held) await this.#lookAtHeld(service, held);
-      const listed = await Promise.all(
-        Object.values(this.#cookies).map(cookie => send(service, 'GET', '/admin/v1/approvals', { cookie })),
-      );
+      for (const [seat, cookie] of Object.entries(this.#cookies))
+        this.#inList(
+          service,
+          seat as Seat,
+          (await send(service, 'GET', '/admin/v1/approvals', { cookie })).text,
+        );
       const metrics = (await service.request('GET', '/metrics')).text;
       const told = this.#gate.inbox.arrivals.map(each => JSON.stringify(each.json));
-      this.#unseen('in a list, a metric or a message', [metrics, ...told, ...listed.map(each => each.text)]);
+      this.#unseen('in a metric or a message', [metrics, ...told]);
     }
+  }
+
+  /** A list shows the beginning to whoever may answer. Of other replicas, it shows what was looked at there. */
+  #inList(service: TestService, seat: Seat, text: string): void {
+    for (const { kind, marker } of this.#held) {
+      const { here } = (KINDS[kind] as Kind).sees;
+      const mustBe = here.includes(seat) && (service === this.#gate.service || text.includes(marker));
+      this.#compare(`a list with a call that is ${kind}: ${seat}`, mustBe, text.includes(marker));
+    }
+  }
+
+  /** Nobody approves by accident what a list does not show, and nothing is stored that tells what it was. */
+  async unseenAnswers(): Promise<void> {
+    const [held, other] = [(await this.ask())[0] as Held, (await this.ask())[0] as Held];
+    const answer = async (seen: string | undefined) => {
+      const body = { action: 'approve', seen };
+      return (await this.#gate.service.admin('POST', `/approvals/${held.referenceId}/resolve`, body)).status;
+    };
+    const digestOf = async ({ referenceId }: Held): Promise<string | undefined> =>
+      (await this.#gate.service.admin('GET', `/approvals/${referenceId}`)).body.details?.digest;
+    for (const seen of [undefined, 'gone', 'incomplete', await digestOf(other)])
+      this.#compare('an answer that does not name what was seen', true, (await answer(seen)) === 409);
+    const rows = JSON.stringify(await this.#gate.rows('SELECT * FROM approvals'));
+    const plain = new Bun.CryptoHasher('sha256').update(JSON.stringify(callWith(held.marker))).digest('hex');
+    this.#compare('a digest that everybody can compute', false, rows.includes(plain));
+    const digest = await digestOf(held);
+    this.#compare('what was seen', true, (await answer(digest)) === 200);
+    this.#held.splice(this.#held.indexOf(held), 1);
   }
 
   /** Somebody with the database's password repeats and forges questions, and asks as a replica about what has ended. */

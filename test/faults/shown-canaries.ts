@@ -1,5 +1,5 @@
-// Marked arguments for rules that show them to approvers: by path, all of them, in a question, cut, and left out for want
-// of room. People look at them on every page and every replica, messages carry them where their channel may, and the
+// Marked arguments for rules that show them to approvers: by path, all of them, in a question, whole where messages give
+// only the beginning, and long. People look at them on every page and every replica, messages carry them where their channel may, and the
 // questions end in every way. Each look says whether the marker must be there, so that none of them takes an easier path.
 
 import type { Rule } from '../../src/core/policy.ts';
@@ -25,22 +25,33 @@ const RULES: Rule[] = [
 
 interface Shape {
   args: (marker: string) => unknown;
-  /** Whether an approver can read the marker. */
-  shown: boolean;
+  /** Of which rules the pages show the marker; null: of all. */
+  shown: string | null;
+  /** Whether messages show it too, which give the beginning only. */
+  told: boolean;
 }
 
+const EVERYWHERE = { shown: null, told: true };
+
 const SHAPES: Record<string, Shape> = {
-  'a value': { args: marker => ({ a: marker }), shown: true },
-  'a nested value': { args: marker => ({ b: { c: [marker] } }), shown: true },
-  'a key': { args: marker => ({ a: { [marker]: 1 } }), shown: true },
-  'an item': { args: marker => ({ d: [marker] }), shown: true },
+  'a value': { args: marker => ({ a: marker }), ...EVERYWHERE },
+  'a nested value': { args: marker => ({ b: { c: [marker] } }), ...EVERYWHERE },
+  'a key': { args: marker => ({ a: { [marker]: 1 } }), ...EVERYWHERE },
+  'an item': { args: marker => ({ d: [marker] }), ...EVERYWHERE },
   'a value that is cut': {
     args: marker => ({ a: `${'x'.repeat(490)}${marker}${'x'.repeat(90)}` }),
-    shown: false,
+    shown: null,
+    told: false,
   },
-  'a value that is left out': {
-    args: marker => ({ ...Object.fromEntries(many(60)), z: `${marker}${'x'.repeat(400)}` }),
-    shown: false,
+  'a value behind many': {
+    args: marker => ({ ...Object.fromEntries(many(60)), z: `${'x'.repeat(400)}${marker}` }),
+    shown: 'all',
+    told: false,
+  },
+  'a long value': {
+    args: marker => ({ a: `${'x'.repeat(100_000)}${marker}${'x'.repeat(100_000)}` }),
+    shown: null,
+    told: false,
   },
 };
 
@@ -112,12 +123,12 @@ export async function sendShown(
   const judge = replicas[0] as TestService;
   let number = 0;
   for (const { tool } of RULES) {
-    for (const [shape, { args, shown }] of Object.entries(SHAPES)) {
-      const place = `${shape} that is shown (${tool})`;
+    for (const [name, shape] of Object.entries(SHAPES)) {
+      const place = `${name} that is shown (${tool})`;
       let marker = '';
       const body = (given: string) => {
         marker = given;
-        return JSON.stringify({ serverName: 'files', toolName: tool, args: args(given) });
+        return JSON.stringify({ serverName: 'files', toolName: tool, args: shape.args(given) });
       };
       const { referenceId } = (await send(judge, key, canaries, { place, body, expected: 200 })).body;
       const of = ({ arrivals }: Receiver) =>
@@ -125,7 +136,10 @@ export async function sendShown(
       await until('both messages', () => of(channels.quiet) !== undefined && of(channels.loud) !== undefined);
       const { reviewUrl } = of(channels.quiet);
       const link = new URL(reviewUrl).pathname;
-      const texts = [JSON.stringify(of(channels.loud))];
+      const told = JSON.stringify(of(channels.loud)).includes(marker);
+      if (told !== shape.told) throw new Error(`${place} is ${told ? '' : 'not '}in a message`);
+      const shown = shape.shown === null || shape.shown === tool;
+      const texts: string[] = [];
       for (const replica of replicas) {
         texts.push((await replica.admin('GET', `/approvals/${referenceId}`)).text);
         texts.push((await replica.request('GET', link, from({}))).text);
@@ -149,9 +163,12 @@ async function end(way: number, service: TestService, referenceId: string, link:
         body: JSON.stringify(answer('deny', 'by link')),
       });
       return;
-    case 1:
-      await service.admin('POST', `/approvals/${referenceId}/resolve`, answer('approve', 'here'));
+    case 1: {
+      const { details } = (await service.admin('GET', `/approvals/${referenceId}`)).body;
+      const path = `/approvals/${referenceId}/resolve`;
+      await service.admin('POST', path, { ...answer('approve', 'here'), seen: details.digest });
       return;
+    }
     case 2:
       await sql(
         service.databaseUrl,
