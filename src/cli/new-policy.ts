@@ -3,6 +3,7 @@
 
 import type { Command } from 'commander';
 import { serverNameFault } from '../core/name.ts';
+import { EXAMPLE_FOLDER, folderFault, wantsFolder, withFolder } from '../core/pack-folder.ts';
 import { PACKS, type Pack, serversIn, withName, withServers } from '../core/packs.ts';
 import type { WholePolicy } from '../core/resources.ts';
 import { usageError } from './exit.ts';
@@ -15,6 +16,7 @@ interface NewOptions extends AdminOptions {
   from?: string;
   name?: string;
   server?: string[];
+  folder?: string;
   print?: boolean;
   list?: boolean;
 }
@@ -23,11 +25,13 @@ export function newCommand(io: IO): Command {
   const made = command('new', 'Make a policy from a pack: a policy to begin with.', [
     'toolgate policies new --list',
     'toolgate policies new --from github --print > github.yaml',
+    'toolgate policies new --from coding --folder "$HOME/projects"',
     'toolgate policies new --from github --name prod --server github=gh',
   ])
     .option('--from <pack>', 'the pack')
     .option('--name <name>', 'the name of the policy; else that of the pack')
     .option('--server <usual=own>', 'your own name for a server of the pack; may be repeated', collect)
+    .option('--folder <path>', 'the folder that the agent works in, for packs about files')
     .option('--print', 'print the text, and make nothing')
     .option('--list', 'list the packs');
   return withAdmin(made).action(async (options: NewOptions) => {
@@ -35,13 +39,13 @@ export function newCommand(io: IO): Command {
     const pack = packNamed(options.from);
     const name = options.name ?? pack.name;
     const own = new Map((options.server ?? []).map(words => renaming(pack, words)));
-    const text = withName(withServers(pack.text, own), name);
+    const text = withName(withServers(inFolder(pack, options), own), name);
     if (options.print && options.json) return printJson(io, { pack: pack.name, name, text });
     if (options.print) return void io.stdout.write(text);
     const policy = await asAdmin(io, options).post<WholePolicy>('/policies', { text });
     if (options.json) return printJson(io, policy);
     say(io, `Policy "${name}" is made from the pack "${pack.name}", version ${policy.version}.`);
-    say(io, 'Its first comment says what to put in for names and folders of your own.');
+    if (options.folder === undefined) say(io, 'Its first comment says what to put in for names of your own.');
   });
 }
 
@@ -66,6 +70,20 @@ function packNamed(name: string | undefined): Pack {
   const names = PACKS.map(pack => pack.name).join(', ');
   if (name === undefined) throw usageError(`Say which pack, by --from. There are ${names}.`);
   throw usageError(`There is no pack ${JSON.stringify(name)}. There are ${names}.`);
+}
+
+/** A pack about files needs a folder before it is saved; printed, it may keep the example. */
+function inFolder({ name, text }: Pack, { folder, print }: NewOptions): string {
+  if (folder === undefined) {
+    if (print || !wantsFolder(text)) return text;
+    throw usageError(
+      `Say which folder the agent works in: toolgate policies new --from ${name} --folder "$HOME/projects". The pack has ${EXAMPLE_FOLDER} in its place.`,
+    );
+  }
+  if (!wantsFolder(text)) throw usageError(`--folder: the pack ${name} is about no folder.`);
+  const fault = folderFault(folder);
+  if (fault !== null) throw usageError(`--folder ${folder}: it ${fault}.`);
+  return withFolder(text, folder);
 }
 
 /** Names that need no quotes in YAML, wherever they stand. */

@@ -4,6 +4,13 @@
 import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  EXAMPLE_FOLDER,
+  folderFault,
+  folderMissing,
+  wantsFolder,
+  withFolder,
+} from '../../src/core/pack-folder.ts';
 import { PACKS, serversIn, withName, withServers } from '../../src/core/packs.ts';
 import { parsePolicy } from '../../src/core/policy-file.ts';
 import { ROOT } from '../support/service.ts';
@@ -60,4 +67,43 @@ test('the policy gets another name, whatever its characters', () => {
       expect(policy.name).toBe(name);
     }
   }
+});
+
+test('a pack about files gets a folder, and nothing of the example is left', () => {
+  for (const { name, text } of PACKS) {
+    expect([name, wantsFolder(text)]).toEqual([name, text.includes(EXAMPLE_FOLDER)]);
+    if (!wantsFolder(text)) continue;
+    const mine = withFolder(text, '/home/ann/my projects/');
+    expect([name, wantsFolder(mine), mine.includes(EXAMPLE_FOLDER)]).toEqual([name, false, false]);
+    expect(policyOf(mine).rules.length).toBe(policyOf(text).rules.length);
+    expect(mine).toContain('"/home/ann/my projects"');
+    // Somebody's folder may be the one of the example.
+    const same = withFolder(text, EXAMPLE_FOLDER);
+    expect([name, wantsFolder(same), policyOf(same).rules]).toEqual([name, false, policyOf(text).rules]);
+    expect([name, folderMissing(text), folderMissing(same)]).toEqual([
+      name,
+      expect.stringContaining('--folder'),
+      null,
+    ]);
+  }
+});
+
+test('a folder is an absolute path that can stand in a condition', () => {
+  for (const folder of ['/', '/home/ann', '/home/ann/', '/home/ann/my projects'])
+    expect([folder, folderFault(folder)]).toEqual([folder, null]);
+  for (const folder of [
+    '',
+    '.',
+    'a',
+    '~/a',
+    '$HOME',
+    '/a/../b',
+    '/a//b',
+    '/a\\b',
+    '/a"b',
+    "/a'b",
+    '/a\n',
+    'C:/a',
+  ])
+    expect([folder, folderFault(folder)]).toEqual([folder, expect.any(String)]);
 });

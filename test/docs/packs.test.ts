@@ -15,6 +15,17 @@ const FOLDER = join(ROOT, 'packs');
 const read = (name: string) => parse(readFileSync(join(FOLDER, name), 'utf8'));
 const coding = compilePolicy({ id: 'p', version: 1, ...read('coding.yaml') });
 
+test('the coding pack is read in a minute', () => {
+  const text = readFileSync(join(FOLDER, 'coding.yaml'), 'utf8');
+  const lines = text.trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(40);
+  expect(lines.filter(line => line.length > 130)).toEqual([]);
+  const patterns = Array.from(text.matchAll(/matches\(r?"([^"]*)"\)/g), ([, pattern = '']) => pattern);
+  expect(patterns.filter(pattern => pattern.length > 80)).toEqual([]);
+  expect(parse(text).rules.filter((rule: { name?: string }) => rule.name === undefined)).toEqual([]);
+  expect(text).not.toMatch(/claude|codex|cursor|gemini|(?<!c\.)args\b/);
+});
+
 test('lint finds nothing', async () => {
   const io = captured(FOLDER);
   await run(['lint', '--strict', 'coding.yaml'], io);
@@ -31,7 +42,11 @@ test('every call gets the decision that its case wants', async () => {
 
 test('what the first idea lets through is not allowed', () => {
   for (const { server, tool, args } of read('naive.cases.yaml').calls as Case[]) {
-    const { decision } = simulate(coding, { serverName: server, toolName: tool }, { at: 0, args });
+    const { decision } = simulate(
+      coding,
+      { serverName: server, toolName: tool },
+      { at: 0, args, folder: '/srv/project' },
+    );
     expect([args, decision]).not.toEqual([args, 'allow']);
   }
 });
@@ -41,7 +56,7 @@ test('no condition is so costly that a long command is not judged', () => {
     simulate(
       coding,
       { serverName: 'claude-code', toolName: 'Bash' },
-      { at: 0, args: { command, cwd: '/srv/project' } },
+      { at: 0, args: { command }, folder: '/srv/project' },
     ).decision;
   expect(decided(Array.from({ length: 60 }, (_, n) => `cat src/a${n}.ts`).join(' && '))).toBe('allow');
   expect(decided(`cat ${Array.from({ length: 120 }, (_, n) => `src/a${n}.ts`).join(' ')}`)).toBe('allow');
@@ -65,11 +80,14 @@ test('the shell of every agent is known by its name, with the folder that its ev
     'vscode',
     'windsurf',
   ]) {
-    for (const name of readdirSync(join(hooks, agent)).filter(each => each.endsWith('.json'))) {
+    for (const name of readdirSync(join(hooks, agent)).filter(each => /^(shell.*|own)\.json$/.test(each))) {
       const { call } = JSON.parse(readFileSync(join(hooks, agent, name), 'utf8'));
-      if (typeof call?.args?.command !== 'string' || call.toolName === 'apply_patch') continue;
+      if (call === null) continue;
+      const { cwd: _, command: __, ...args } = call.args;
+      const field = agent === 'windsurf' ? 'command_line' : 'command';
       const decided = (command: string) =>
-        simulate(policy, call, { at: 0, args: { ...call.args, command } }).decision;
+        simulate(policy, call, { at: 0, args: { ...args, [field]: command }, folder: '/home/ann/project' })
+          .decision;
       expect([agent, name, decided('git status'), decided('git push'), decided('cat .env')]).toEqual([
         agent,
         name,

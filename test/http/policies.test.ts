@@ -1,6 +1,8 @@
 // Policies through the administration: versions, conflicts, and that a change decides from its answer on.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { wantsFolder, withFolder } from '../../src/core/pack-folder.ts';
+import { PACKS, withName } from '../../src/core/packs.ts';
 import { MAX_RULES, MAX_TEXT } from '../../src/core/policy.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
@@ -25,6 +27,23 @@ for (const engine of await engines()) {
       expect(made.status).toBe(201);
       expect(made.body).toMatchObject({ name, description: 'For é.', version: 1, rules: deny });
       expect((await service.admin('GET', `/policies/${made.body.id}`)).body).toEqual(made.body);
+    });
+
+    test('a pack in which nobody has put in a folder is not saved', async () => {
+      for (const { text } of PACKS.filter(pack => wantsFolder(pack.text))) {
+        const refused = await service.admin('POST', '/policies', { text });
+        expectProblem(refused, 400, 'invalid_input', ['/text']);
+        expect(JSON.stringify(refused.body)).toContain('--folder <path>');
+        const name = unique();
+        const made = await service.admin('POST', '/policies', {
+          text: withName(withFolder(text, '/srv/project'), name),
+        });
+        expect([made.status, made.body.name]).toEqual([201, name]);
+        const again = { text: withName(text, name), version: 1 };
+        expectProblem(await service.admin('PUT', `/policies/${made.body.id}`, again), 400, 'invalid_input', [
+          '/text',
+        ]);
+      }
     });
 
     test('as many rules as a policy may have, with every field, are taken; one more is not', async () => {

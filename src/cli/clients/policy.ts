@@ -4,6 +4,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Client } from '../../core/clients/client.ts';
+import { withFolder } from '../../core/pack-folder.ts';
 import { PACKS, withName } from '../../core/packs.ts';
 import type { Policy, WholePolicy } from '../../core/resources.ts';
 import { allOf, policyId } from '../admin.ts';
@@ -67,7 +68,7 @@ function wantPlain(folder: string): string {
 
 export function codingText(folder: string, name: string): string {
   const pack = PACKS.find(each => each.name === 'coding');
-  return withName(pack?.text ?? '', name).replaceAll('/srv/project', folder);
+  return withFolder(withName(pack?.text ?? '', name), folder);
 }
 
 /** The policy itself; one that is not made yet has no id. */

@@ -6,6 +6,7 @@ import { ASKING_PARTS } from '../../core/asking-faults.ts';
 import { type InputFault, invalidInput } from '../../core/errors.ts';
 import { LIMIT_FIELDS } from '../../core/limit.ts';
 import { textFault } from '../../core/name.ts';
+import { folderMissing } from '../../core/pack-folder.ts';
 import { type Limits, MAX_RULES, MAX_TEXT, RULE_FIELDS, type Rule } from '../../core/policy.ts';
 import { parsePolicy, type WrittenPolicy } from '../../core/policy-file.ts';
 import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/rule-faults.ts';
@@ -55,6 +56,8 @@ export function policyIn({ name, description, rules, limits, text }: Body): Poli
   }
   const stray = rules !== undefined ? 'rules' : limits !== undefined ? 'limits' : null;
   if (stray !== null) throw wrong(`/${stray}`, 'must be left out, because "text" has the rules and limits');
+  const missing = folderMissing(text);
+  if (missing !== null) throw wrong('/text', missing);
   const written = read(text);
   return {
     name: agreed('name', name, written),
