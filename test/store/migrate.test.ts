@@ -81,6 +81,28 @@ describe.skipIf(!(await engines()).includes('postgres'))('postgres', () => {
     }
   });
 
+  test('who has to wait for another is told, and which migrations follow', async () => {
+    const store = await newStore('postgres');
+    const server = new SQL(store.url, { max: 1 });
+    const other = await server.reserve();
+    await other.unsafe("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('toolgate migrations', 0))");
+    const told: string[] = [];
+    const waiting = Promise.withResolvers<void>();
+    const migrated = migrate(store.db, NOW, undefined, {
+      waits: () => {
+        told.push('waits');
+        waiting.resolve();
+      },
+      applies: ({ name }) => told.push(name),
+    });
+    await waiting.promise;
+    await other.unsafe('COMMIT');
+    await migrated;
+    expect(told).toEqual(['waits', ...MIGRATIONS.map(each => each.name)]);
+    other.release();
+    await Promise.all([server.close(), store.close()]);
+  });
+
   test('one that a long transaction blocks is tried until that has ended, with time for others between', async () => {
     const store = await openStore('postgres');
     const server = new SQL(store.url, { max: 1 });
