@@ -16,6 +16,12 @@ const RULES: Rule[] = [
 ];
 const ARGS = { amount: 12.5, to: { name: 'Ada\u202e <b>', iban: 'DE00' } };
 
+/** A client of /mcp gets no webhook, and is told to repeat the call. */
+function heldBy({ referenceId, message }: { referenceId: string; message: string }): string {
+  expect(message).toEndWith('Repeat the call once it is approved.');
+  return referenceId;
+}
+
 const upstream = new RecordingUpstream({ tools: [{ ...ECHO, name: 'transfer' }] });
 afterAll(() => upstream.stop());
 
@@ -165,7 +171,7 @@ for (const engine of await engines()) {
       await connect(gate.service, keyId, 'up', upstream.url);
       const client = await LegacyClient.open(gate.service, key);
       const call = async (service: TestService) =>
-        (await client.at(service).call('up__transfer', ARGS)).result.structuredContent.referenceId;
+        heldBy((await client.at(service).call('up__transfer', ARGS)).result.structuredContent);
       const repeated = await call(gate.service);
       const asked = await gate.ask(key, 'refund', { args: ARGS });
       const before = await gate.ask(key, 'refund', { args: ARGS });

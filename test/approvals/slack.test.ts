@@ -333,6 +333,12 @@ test('details reach Slack only by a channel that carries them, and no log and no
     ]);
     const { email } = await newPerson(service, 'approver');
     const user = slack.person(email);
+    // A message of an older version has the button, too: it leads to the page, and answers nothing.
+    const forge = (payload: Record<string, unknown>) =>
+      JSON.parse(JSON.stringify(payload).replaceAll('toolgate_deny', 'toolgate_approve'));
+    await slack.press(closed.message, 'toolgate_deny', { user, at: service.url, forge });
+    await until('a whisper', () => toldTo(user).length > 0);
+    expect(toldTo(user)[0]).toMatch(/does not show all that .*\/dashboard\/approvals\/[0-9a-f-]{36}$/);
     for (const each of [open, late, closed]) {
       await slack.press(each.message, 'toolgate_deny', { user, at: service.url });
       await ended(each.message);

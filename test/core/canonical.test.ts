@@ -125,6 +125,11 @@ test('the digest of arguments: absent and {} are the same call, and null, [] and
   expect(new Set(texts.map(digest)).size).toBe(texts.length);
   expect(other.callDigest({ args: undefined })).not.toBe(vault.callDigest({ args: undefined }));
   expect(vault.callDigest({ args: undefined })).toMatch(/^[0-9a-f]{64}$/);
+  // A call of a coding agent in another folder is another call.
+  const folders = [null, '/home/ann/shop', '/home/ann/other'];
+  const digests = folders.map(folder => vault.callDigest({ args: undefined, agent: { folder } }));
+  expect(new Set(digests).size).toBe(3);
+  expect(digests[0]).toBe(vault.callDigest({ args: undefined }));
 });
 
 test('the digest of a call with a continuation: of that one, and never of arguments alone', () => {

@@ -84,6 +84,24 @@ function isLast(word: string): boolean {
   return Number(index) + 1 === Number(count);
 }
 
+test('details of a replica of an older version are complete only if it cut nothing', async () => {
+  const written = async (before: unknown[]) => {
+    const record = approvalRecord({ expiresAt: NOW + 3_600_000 });
+    await store.db.transaction({}, async tx => insertApproval(tx, record, newId()));
+    channel.transport = word => {
+      if (!word.startsWith('details-question ')) return [word];
+      const question = readQuestion(channel.vault, word.slice('details-question '.length), NOW);
+      if (question === null) throw new Error('a replica asked wrongly');
+      const bytes = Buffer.from(JSON.stringify(before));
+      return answerTo(channel.vault, question, bytes).map(each => `details-answer ${each}`);
+    };
+    return (await asker.find(record))?.complete;
+  };
+  expect(await written([null, [], 0, 'a', 'x'])).toBe(true);
+  expect(await written([null, [], 2, 'a', 'x'])).toBe(false);
+  expect(await written([null, [], 0, 'a', 'x … (cut, 501 characters)'])).toBe(false);
+});
+
 test('a part that was lost is asked for again', async () => {
   let lost = 0;
   channel.transport = word => (word.startsWith('details-answer ') && lost++ === 0 ? [] : [word]);
