@@ -30,7 +30,8 @@ export function folderFault(folder: string): string | null {
 
 /** What a text that is saved as it came from its pack is refused with; null if nothing is left to put in. */
 export function folderMissing(text: string): string | null {
-  if (!wantsFolder(text)) return null;
+  // Whoever has put in a folder everywhere else has chosen.
+  if (!wantsFolder(text) || !text.replace(TO_PUT_IN, '').includes(EXAMPLE_FOLDER)) return null;
   return (
     `still has ${EXAMPLE_FOLDER}, which stands for your own folder: use \`toolgate policies new --from <pack> --folder <path>\`, ` +
     `or put in the path everywhere. If your folder really is ${EXAMPLE_FOLDER}, remove the comment that says to put in another`

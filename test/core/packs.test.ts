@@ -88,6 +88,12 @@ test('a pack about files gets a folder, and nothing of the example is left', () 
   }
 });
 
+test('a comment alone is no folder that is missing', () => {
+  const coding = PACKS.find(({ name }) => name === 'coding')?.text ?? '';
+  const [comments = '', rules = ''] = coding.split(/(?=^name:)/m);
+  expect(folderMissing(comments + rules.replaceAll(EXAMPLE_FOLDER, '/home/ann'))).toBe(null);
+});
+
 test('a folder is an absolute path that can stand in a condition', () => {
   for (const folder of ['/', '/home/ann', '/home/ann/', '/home/ann/my projects'])
     expect([folder, folderFault(folder)]).toEqual([folder, null]);

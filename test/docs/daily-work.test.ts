@@ -117,6 +117,22 @@ test('of 500 ordinary calls none is denied', () => {
   expect(decided.flatMap(({ deny }) => deny)).toEqual([]);
 });
 
+/** A trick is a line; one of them has a line more, which the shell would join. */
+test('none of the tricks with which harmless programs read, write or run something else is allowed', () => {
+  const text = readFileSync(join(ROOT, 'test/vectors/daily-work/tricks.txt'), 'utf8');
+  const tricks = text.trimEnd().split(/(?<!\\)\n/);
+  expect(tricks.length).toBeGreaterThan(250);
+  for (const shell of SHELLS) {
+    const allowed = tricks.filter(trick => {
+      const [serverName, toolName, args] = shell(trick);
+      return (
+        simulate(coding, { serverName, toolName }, { at: 0, args, folder: PROJECT }).decision === 'allow'
+      );
+    });
+    expect(allowed).toEqual([]);
+  }
+});
+
 test('docs/agents.md says how many of them it asks about, by kind', () => {
   const rows = decided.map(
     ({ kind, allow, pending }) => `| ${kind} | ${allow.length + pending.length} | ${pending.length} |`,
