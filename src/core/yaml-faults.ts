@@ -22,12 +22,15 @@ const HINTS: Partial<Record<YAMLError['code'], string>> = {
   BAD_DQ_ESCAPE: ' (use single quotes, in which a backslash is a backslash)',
   BLOCK_AS_IMPLICIT_KEY: ' (a text with ": " in it must be in quotes; otherwise the indentation is wrong)',
 };
-const QUOTE_HINT = ` (put the whole text in quotes, such as 'args.currency == "EUR"')`;
+const QUOTE_HINT = ' (put the whole text in quotes)';
+const CONDITION_HINT = ` (put the whole text in quotes, such as 'args.currency == "EUR"')`;
+/** A line with a condition on it. */
+const CONDITION = /\b(?:when|sum)\b|\bargs\b|[=!]=|&&|\|\|/;
 
 export function yamlFaults(text: string, document: Document.Parsed): YamlFault[] {
   const unknownTags = document.warnings.filter(({ code }) => code === 'TAG_RESOLVE_FAILED');
   const found = [
-    ...[...document.errors, ...unknownTags].map(faultOf),
+    ...[...document.errors, ...unknownTags].map(error => faultOf(text, error)),
     ...emptyTags(text, document.contents).map(offset => ({ offset, message: TAGGED })),
   ].sort((a, b) => a.offset - b.offset);
   return found.filter((each, at) => !isConsequence(text, each, found[at - 1]));
@@ -44,10 +47,16 @@ function emptyTags(text: string, node: unknown, depth = DEEPEST): number[] {
   return parts.flatMap(part => emptyTags(text, part, depth - 1));
 }
 
-function faultOf({ code, message, pos }: YAMLError): YamlFault {
+function faultOf(text: string, { code, message, pos }: YAMLError): YamlFault {
   const first = message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? 'cannot be read';
-  const hint = HINTS[code] ?? (first.endsWith(' at node end') ? QUOTE_HINT : '');
+  const hint = HINTS[code] ?? (first.endsWith(' at node end') ? quoteHint(text, pos[0]) : '');
   return { offset: pos[0], message: code === 'TAG_RESOLVE_FAILED' ? TAGGED : first + hint };
+}
+
+function quoteHint(text: string, offset: number): string {
+  const from = text.lastIndexOf('\n', offset - 1) + 1;
+  const to = text.indexOf('\n', offset);
+  return CONDITION.test(text.slice(from, to < 0 ? undefined : to)) ? CONDITION_HINT : QUOTE_HINT;
 }
 
 /** One wrong quote makes the library complain about everything behind it. */

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { GuardError, type InputFault, invalidInput } from '../core/errors.ts';
 import { type Json, parseJsonBytes } from '../core/json.ts';
 import { type RequestRation, SMALL_BYTES } from '../guard/rations/rations.ts';
+import { faultsOf, plainFault, pointerPart } from './plain-faults.ts';
 
 /** What a body may be, and what it counts for. */
 export interface Bounds {
@@ -135,9 +136,9 @@ function wrongType(): GuardError {
 
 /** Checks a value against a schema. Faults name a JSON Pointer and never quote the value. */
 export function fit<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: plainFault });
   if (parsed.success) return parsed.data;
-  throw invalidInput(parsed.error.issues.flatMap(faults));
+  throw invalidInput(parsed.error.issues.flatMap(issue => faultsOf(issue, schema)));
 }
 
 /**
@@ -168,19 +169,4 @@ function unstorable(value: unknown): InputFault | null {
 function textFault(text: string): string | null {
   if (text.includes('\0')) return 'must not contain the character U+0000';
   return text.isWellFormed() ? null : 'must be valid Unicode, without lone surrogates';
-}
-
-function faults(issue: z.core.$ZodIssue): InputFault[] {
-  const path = issue.path.map(pointerPart).join('');
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map(key => ({ path: path + pointerPart(key), message: 'unknown field' }));
-  }
-  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
-    return [{ path, message: 'is required' }];
-  }
-  return [{ path, message: issue.message }];
-}
-
-function pointerPart(part: PropertyKey): string {
-  return `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

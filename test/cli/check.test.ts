@@ -117,6 +117,11 @@ test('arguments are in no message, however wrong they are', async () => {
   }
 });
 
+test('wrong arguments are told as such, also where no key is set', async () => {
+  const { stderr, code } = await shell.run("toolgate check s t --args '{bad'", { TOOLGATE_API_KEY: '' });
+  expect([code, stderr]).toEqual([64, expect.stringContaining('--args: ')]);
+});
+
 test('a reader that goes away does not change the exit code', async () => {
   const { key } = await service.newKey([{ tool: '*', action: 'deny' }]);
   const { stdout } = await shell.run('(toolgate check s t; echo "exit $?" >&3) 3>&1 | true', {

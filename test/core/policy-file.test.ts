@@ -162,6 +162,12 @@ rules:
 });
 
 describe('reports, where it stands,', () => {
+  test('a broken text without talking of conditions where there is none', () => {
+    expect(problems('rules:\n  - { tool: "a" b, action: allow }')[0]).toEndWith(
+      '(put the whole text in quotes)',
+    );
+  });
+
   test('a name that an earlier rule has, or that is none', () => {
     const long = 'x'.repeat(65);
     const text = `rules:

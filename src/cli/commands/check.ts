@@ -54,8 +54,9 @@ function duration(text: string): number {
 
 async function check(io: IO, server: string, tool: string, options: Options): Promise<void> {
   io.exit(EXIT.noAnswer);
-  const key = keyOf(io, options);
+  // What is wrong with the command itself is told first.
   const args = options.args === undefined ? undefined : exact(await readCallArgs(io, options.args));
+  const key = keyOf(io, options);
   const client = clientFor(io, key, options);
   const { referenceId } = options;
   const verdict = await client
