@@ -6,6 +6,10 @@ interface Block {
   type: string;
   content?: string | { text?: string }[];
 }
+interface Tool {
+  name: string;
+  input_schema?: { properties?: object };
+}
 interface Message {
   role: string;
   content: string | Block[];
@@ -67,5 +71,10 @@ export const anthropic: Dialect = {
     if (path !== '/v1/messages') return Response.json({ input_tokens: 1 });
     return message([], 0, body['stream'] === true);
   },
+  offered: body =>
+    (body['tools'] as Tool[]).map(({ name, input_schema }) => ({
+      name,
+      args: Object.keys(input_schema?.properties ?? {}),
+    })),
   answer: (calls, turn) => message(calls, turn, true),
 };

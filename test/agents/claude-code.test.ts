@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type Broken, testBrokenHook } from './broken-hook.ts';
 import { claudeCode } from './claude-code.ts';
+import { expectUnknown } from './offered.ts';
 import { pageOf, said } from './page.ts';
 import { type Tools, testScenario, testServiceAway } from './scenario.ts';
 import { Switches } from './switches.ts';
@@ -25,6 +26,18 @@ describe.skipIf(!hasAgent('claude'))('Claude Code', () => {
   test('a file that a person mentions with @ is read without a hook', async () => {
     const isRead = JSON.stringify(shared.run.model.first).includes('PASSWORD=canary');
     expect(said(isRead)).toBe(PAGE('a person mentions a file with `@`'));
+  });
+
+  test('the table of tools knows all that it offers its model, but for these', () => {
+    expectUnknown('claude-code', shared.run, [
+      'Agent(isolation)',
+      'DeferredToolPlaceholder',
+      'ListAgents',
+      'ReportFindings',
+      'ScheduleWakeup',
+      'Skill',
+      'Workflow',
+    ]);
   });
 
   testServiceAway(shared, TOOLS, PAGE);

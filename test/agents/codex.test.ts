@@ -4,6 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { RecordingUpstream } from '../support/mcp.ts';
 import { type Broken, testBrokenHook } from './broken-hook.ts';
 import { codex, trustHooks } from './codex.ts';
+import { expectUnknown } from './offered.ts';
 import { pageOf, said } from './page.ts';
 import { type Tools, testScenario, testServiceAway } from './scenario.ts';
 import { Switches } from './switches.ts';
@@ -33,6 +34,7 @@ describe.skipIf(!hasAgent('codex'))('Codex', () => {
   const notes = new RecordingUpstream({ tools: [NOTE] });
   afterAll(() => notes.stop());
   const shared = testScenario(codex, TOOLS, {
+    rules: '  - { tool: my-notes__*, action: deny }\n',
     async prepare(place) {
       place.write(CONFIG, `${place.read(CONFIG)}\n[mcp_servers.my-notes]\nurl = "${notes.url}"\n`);
       await trustHooks(place);
@@ -44,13 +46,15 @@ describe.skipIf(!hasAgent('codex'))('Codex', () => {
     const { entries } = await call('view_image', { path: `${shared.place.home}/.ssh/photo.png` });
     expect(entries).toMatchObject([{ name: 'codex__view_image' }]);
     expect(entries[0]?.decision).not.toBe('allow');
-    expect((await call('get_goal', {})).entries).toMatchObject([{ name: 'codex__get_goal' }]);
+    expect((await call('get_goal', {})).entries).toMatchObject([
+      { name: 'codex__get_goal', decision: 'allow' },
+    ]);
   });
 
-  test('a tool of an MCP server asks, by the name that Codex gives it', async () => {
+  test('a tool of an MCP server asks by the name that Codex gives it, and is denied by its own', async () => {
     const made = { namespace: 'mcp__my_notes', name: 'add_note_v2', args: {} };
     const { entries } = await shared.run.call(made);
-    expect(entries).toMatchObject([{ name: 'my_notes__add_note_v2', decision: 'pending' }]);
+    expect(entries).toMatchObject([{ name: 'my_notes__add_note_v2', decision: 'deny' }]);
     expect(notes.calls).toEqual([]);
   });
 
@@ -70,6 +74,16 @@ describe.skipIf(!hasAgent('codex'))('Codex', () => {
     expect(typed.entries).toEqual([]);
     const line = 'the model sends input to a command that runs';
     expect(said(typed.result.includes('PASSWORD=canary'))).toBe(PAGE(line));
+  });
+
+  test('the table of tools knows all that it offers its model, but for these', () => {
+    expectUnknown('codex', shared.run, [
+      'list_mcp_resource_templates',
+      'list_mcp_resources',
+      'read_mcp_resource',
+      'web_search',
+      'write_stdin',
+    ]);
   });
 
   testServiceAway(shared, TOOLS, PAGE);

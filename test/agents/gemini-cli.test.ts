@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { type Broken, testBrokenHook } from './broken-hook.ts';
 import { geminiCli, startAcp } from './gemini-cli.ts';
+import { expectUnknown } from './offered.ts';
 import { pageOf, said } from './page.ts';
 import { type Tools, testScenario, testServiceAway } from './scenario.ts';
 import { Switches } from './switches.ts';
@@ -31,6 +32,21 @@ describe.skipIf(!hasAgent('gemini'))('Gemini CLI', () => {
   test('a file that a person mentions with @ is read without a hook', async () => {
     const isRead = JSON.stringify(shared.run.model.first).includes('a note');
     expect(said(isRead)).toBe(PAGE('a person mentions a file with `@`'));
+  });
+
+  test('a search without a folder would look into all folders of the workspace, so it is held', async () => {
+    for (const name of ['grep_search', 'glob']) {
+      const { result, entries } = await shared.run.call({ name, args: { pattern: 'needle*' } });
+      expect(entries).toMatchObject([{ name: `gemini-cli__${name}`, decision: 'pending' }]);
+      expect(result).not.toContain('elsewhere');
+    }
+    const here = { pattern: 'note', dir_path: '.' };
+    const { entries } = await shared.run.call({ name: 'grep_search', args: here });
+    expect(entries).toMatchObject([{ decision: 'allow' }]);
+  });
+
+  test('the table of tools knows all that it offers its model, but for these', () => {
+    expectUnknown('gemini-cli', shared.run, ['activate_skill', 'google_web_search', 'web_fetch']);
   });
 
   testServiceAway(shared, TOOLS, PAGE);

@@ -5,6 +5,10 @@ import { type Call, type Dialect, eventStream } from './model.ts';
 interface Part {
   functionResponse?: { response?: { output?: string; error?: string } };
 }
+interface Tool {
+  name: string;
+  parametersJsonSchema?: { properties?: object };
+}
 interface Content {
   role: string;
   parts: Part[];
@@ -31,6 +35,13 @@ export const gemini: Dialect = {
     const answer = content([{ text: '{}' }]);
     return path.endsWith(':streamGenerateContent') ? eventStream([{ data: answer }]) : Response.json(answer);
   },
+  offered: body =>
+    (body['tools'] as { functionDeclarations?: Tool[] }[])
+      .flatMap(({ functionDeclarations = [] }) => functionDeclarations)
+      .map(({ name, parametersJsonSchema }) => ({
+        name,
+        args: Object.keys(parametersJsonSchema?.properties ?? {}),
+      })),
   answer: calls =>
     eventStream([{ data: content(calls.length === 0 ? [{ text: 'Done.' }] : calls.map(part)) }]),
 };

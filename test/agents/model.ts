@@ -11,11 +11,18 @@ export interface Call {
   args: Record<string, unknown>;
 }
 
+export interface Offered {
+  name: string;
+  args: string[];
+}
+
 /** One vendor's interface. */
 export interface Dialect {
   /** The results of tool calls in a request, or null if it is none of the conversation: it gets what `aside` says. */
   results(path: string, body: Record<string, unknown>): string[] | null;
   aside(path: string, body: Record<string, unknown>): Response;
+  /** The tools that a request offers the model, with the names of their arguments. */
+  offered(body: Record<string, unknown>): Offered[];
   /** An answer with these calls, or one that ends the conversation if there are none. */
   answer(calls: Call[], turn: number): Response;
 }
@@ -100,6 +107,11 @@ export class Model {
     const question = await this.#question(ended);
     this.#waiting.shift();
     question.reply(this.#dialect.answer(calls, this.#turn++));
+  }
+
+  /** The tools that the agent has. */
+  get offered(): Offered[] {
+    return this.#dialect.offered(this.first ?? {});
   }
 
   close(): Promise<void> {

@@ -7,6 +7,12 @@ interface Item {
   output?: string | { text?: string }[] | { content?: string };
 }
 
+interface Tool {
+  type: string;
+  name?: string;
+  parameters?: { properties?: object };
+}
+
 /** Tools of an MCP server are called by their own name in the server's namespace. */
 const item = ({ name, namespace, args }: Call, id: string) =>
   typeof args['input'] === 'string' && name === 'apply_patch'
@@ -49,6 +55,11 @@ export const openai: Dialect = {
       .map(textOf);
   },
   aside: () => Response.json({ models: [], data: [] }),
+  offered: body =>
+    (body['tools'] as Tool[]).map(({ name, type, parameters }) => ({
+      name: name ?? type,
+      args: Object.keys(parameters?.properties ?? {}),
+    })),
   answer(calls, turn) {
     const id = `resp_${turn}`;
     const output = calls.length === 0 ? [DONE] : calls.map((call, at) => item(call, `call_${turn}_${at}`));

@@ -25,6 +25,8 @@ export interface Shared {
 }
 
 export interface Preparation {
+  /** Lines that come before the rules of the pack. */
+  rules?: string;
   /** What a person does besides, before the agent is started. */
   prepare?(place: Workplace): Promise<void>;
   prompt?: string;
@@ -35,7 +37,7 @@ export function testScenario(agent: Agent, tools: Tools, preparation: Preparatio
   const shared = {} as Shared;
   beforeAll(async () => {
     shared.place = await Workplace.open(agent);
-    await shared.place.connect();
+    await shared.place.connect(preparation.rules);
     shared.place.write('projects/app/notes.txt', 'a note\n');
     shared.place.write('projects/app/.env', 'PASSWORD=canary\n');
     await preparation.prepare?.(shared.place);
@@ -58,6 +60,9 @@ export function testScenario(agent: Agent, tools: Tools, preparation: Preparatio
     expect(entries).toMatchObject([{ name: tools.shellName, decision: 'deny' }]);
     expect(result).toContain('Secrets are not for agents');
     expect(result).not.toContain('canary');
+    const writing = await call(tools.write(`${shared.place.project}/.env`, 'overwritten'));
+    expect(writing.entries.map(({ decision }) => decision)).not.toContain('allow');
+    expect(shared.place.read('projects/app/.env')).toBe('PASSWORD=canary\n');
   });
 
   test('a held call is made once, after it was approved, and was recorded when it ran', async () => {

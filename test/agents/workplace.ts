@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import type { ClientId } from '../../src/core/clients/client.ts';
 import { sql } from '../support/faults.ts';
 import { ADMIN_TOKEN, collect, programOf, startService, type TestService } from '../support/service.ts';
-import { type Call, type Dialect, deadEnd, Model } from './model.ts';
+import { type Call, type Dialect, deadEnd, Model, type Offered } from './model.ts';
 
 const FOLDER = process.env['TOOLGATE_TEST_AGENTS'] ?? '';
 export const programAt = (name: string): string => join(FOLDER, 'node_modules/.bin', name);
@@ -118,11 +118,14 @@ export class Workplace {
     return out;
   }
 
-  /** The coding pack for the projects of this person, and the settings that `connect` writes. */
-  async connect(...options: string[]): Promise<void> {
+  /** The coding pack for the projects of this person, after rules of their own, and the settings that `connect` writes. */
+  async connect(ownRules = ''): Promise<void> {
     const pack = await this.toolgate(['policies', 'new', '--from', 'coding', '--print']);
-    await this.toolgate(['policies', 'apply', '-'], pack.replaceAll('/srv/project', dirname(this.project)));
-    await this.toolgate(['connect', this.agent.id, '--policy', 'coding', '--yes', ...options]);
+    const policy = pack
+      .replaceAll('/srv/project', dirname(this.project))
+      .replace('\nrules:\n', `\nrules:\n${ownRules}`);
+    await this.toolgate(['policies', 'apply', '-'], policy);
+    await this.toolgate(['connect', this.agent.id, '--policy', 'coding', '--yes']);
   }
 
   /** From now on, programs here see a copy of `/etc` that they may change, where settings of the whole machine are. */
@@ -203,6 +206,10 @@ export class Run {
   /** The same where nobody keeps records. */
   async made(made: Call): Promise<string> {
     return (await this.model.call(this.#ended, [made])).join('\n');
+  }
+
+  get offered(): Offered[] {
+    return this.model.offered;
   }
 
   /** The model has nothing more to ask for, and the agent ends by itself. */

@@ -33,4 +33,5 @@ export const CODEX: Tools = {
   create_goal: plan('objective', 'token_budget'),
   update_goal: plan('status'),
   request_user_input: plan('questions'),
+  tool_search: plan('query', 'limit'),
 };

@@ -57,8 +57,11 @@ export const GEMINI_CLI: Tools = {
     delay_ms: 'number',
   }),
   write_todos: plan('todos'),
-  update_topic: plan('title', 'summary', 'strategic_intent'),
-  invoke_agent: plan('agent_name', 'prompt'),
+  update_topic: plan('title', 'summary', 'strategic_intent', 'wait_for_previous'),
+  invoke_agent: plan('agent_name', 'prompt', 'wait_for_previous'),
+  // The commands that it runs in the background were judged.
+  list_background_processes: plan('wait_for_previous'),
+  read_background_output: plan('pid', 'lines', 'delay_ms', 'wait_for_previous'),
   complete_task: plan('result', 'response'),
   ask_user: plan('questions'),
   enter_plan_mode: plan('reason'),
