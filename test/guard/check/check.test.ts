@@ -657,8 +657,9 @@ for (const engine of await engines()) {
       expect(message).toMatch(/^This is not the final outcome: .* webhook with this referenceId\.$/);
       const begun = performance.now();
       const named = (await one({ surface: 'mcp', referenceId: newId() })) as Verdict;
-      expect(named.message).toContain('webhook with this referenceId. The approval that was named');
-      expect(((await one({ surface: 'mcp' })) as Verdict).message).toBe(message as string);
+      expect(named.message).toContain('Repeat the call once it is approved. The approval that was named');
+      const repeated = ((await one({ surface: 'mcp' })) as Verdict).message;
+      expect(repeated).toMatch(/^This is not the final outcome: .* Repeat the call once it is approved\.$/);
       expect(latencyMs).toBeGreaterThanOrEqual(0);
       expect(named.latencyMs).toBeLessThanOrEqual(Math.ceil(performance.now() - begun));
     });
