@@ -49,7 +49,7 @@ const PROMISES: Record<string, string> = {
   P26: 'Every sealed entry is shipped, in order and at least once',
   P27: 'Nothing outside the store delays a check',
   P28: 'A shadow changes nothing, and what is recorded of it is the verdict of a version that was current',
-  P29: 'Every audit entry is sealed exactly once, whatever is killed, and however late it becomes visible',
+  P33: 'Every audit entry is sealed exactly once, whatever is killed, and however late it becomes visible',
   P30: 'One caller never takes another’s share of time and memory',
 };
 

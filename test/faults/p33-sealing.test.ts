@@ -93,7 +93,7 @@ async function killed(engine: Engine, kills: number, root: string) {
   });
   const violations = await wrongPlaces(store.url, count);
   if (root === ROOT) await sealedWhole(store, engine);
-  figures(`P29 ${engine}${root === ROOT ? '' : ' mutant'}`, {
+  figures(`P33 ${engine}${root === ROOT ? '' : ' mutant'}`, {
     seed: SEED,
     kills: done,
     operations: count,
@@ -168,7 +168,7 @@ async function scattered(engine: Engine, root: string) {
   const { ids, checkpoints } = await sealedLog(store.db, one.deps);
   const late = ids.filter((id, at) => at > 0 && id < (ids[at - 1] as string)).length;
   const violations = count - new Set(ids).size + (ids.length - new Set(ids).size);
-  figures(`P29 ${engine}, late entries${root === ROOT ? '' : ' mutant'}`, {
+  figures(`P33 ${engine}, late entries${root === ROOT ? '' : ' mutant'}`, {
     seed: SEED,
     operations: count,
     outOfOrder: late,
