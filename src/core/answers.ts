@@ -273,6 +273,7 @@ export interface Answers {
     createdAt: string;
     revokedAt: string | null;
     key: string;
+    warnings?: string[];
   };
   'GET /admin/v1/keys/{id}': {
     id: string;

@@ -108,6 +108,20 @@ export async function listKeys(db: Queries, limit: number, before: string): Prom
   return rows.map(fromRow);
 }
 
+/** Another live key with the same name, by its id; null if there is none. */
+export async function findNamesake(
+  db: Queries,
+  { id, name }: KeyRecord,
+  now: number,
+): Promise<string | null> {
+  const [row] = await db.all<{ id: string }>(
+    `SELECT id FROM keys WHERE name = $1 AND id <> $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)
+     LIMIT 1`,
+    [name, id, now],
+  );
+  return row?.id ?? null;
+}
+
 export async function listKeyNames(db: Queries, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
   const wanted = padded(ids);

@@ -79,6 +79,14 @@ for (const engine of await engines()) {
       }
     });
 
+    test('that has the name of another live key is made, with a word about it', async () => {
+      const named = async () => (await service.admin('POST', '/keys', { name: 'twin', policyId })).body;
+      const [first, second] = [await named(), await named()];
+      expect([first.warnings, second.warnings?.length]).toEqual([undefined, 1]);
+      for (const { id } of [first, second]) await service.admin('DELETE', `/keys/${id}`);
+      expect((await named()).warnings).toBeUndefined();
+    });
+
     test('is checked like every input', async () => {
       const wrong: [object, ...string[]][] = [
         [{}, '/name', '/policyId'],

@@ -126,9 +126,14 @@ function List() {
   );
 }
 
-function UseKey({ of: { id, key, policyId } }: { of: KeyWithSecret }) {
+function UseKey({ of: { id, key, policyId, warnings = [] } }: { of: KeyWithSecret }) {
   return (
     <section class="stack" aria-label="Connect a client">
+      {warnings.map(each => (
+        <p key={each} class="notice">
+          {each}
+        </p>
+      ))}
       <h3>Connect a client</h3>
       <Clients secret={key} policyId={policyId} />
       <FirstCall keyId={id} />

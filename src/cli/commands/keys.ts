@@ -139,6 +139,7 @@ function createCommand(io: IO): Command {
     if (options.json) return printJson(io, key);
     io.stdout.write(`${key.key}\n`);
     say(io, `Key "${name}" (${key.id}) is created. It is shown this once.`);
+    for (const warning of key.warnings ?? []) io.stderr.write(`Warning: ${warning}\n`);
   });
 }
 

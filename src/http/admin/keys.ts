@@ -9,7 +9,7 @@ import type { Vault } from '../../guard/secrets.ts';
 import { countDrifted } from '../../store/connected-tools.ts';
 import type { Queries } from '../../store/db.ts';
 import { findLastUses } from '../../store/key-uses.ts';
-import { FORWARDS, findKey, type KeyRecord, listKeys } from '../../store/keys.ts';
+import { FORWARDS, findKey, findNamesake, type KeyRecord, listKeys } from '../../store/keys.ts';
 import { before, iso, isoOrNull, isoTime, label, list, page, paged, text, timeIn, uuid } from '../fields.ts';
 import { actorOf, type Route, route } from '../route.ts';
 
@@ -125,6 +125,14 @@ async function showListed(
 
 const tag = 'keys';
 
+const made = shown.extend({
+  key: z.string(),
+  warnings: z.array(z.string()).optional().meta({ description: 'What whoever made it should know.' }),
+});
+
+const NAMESAKE =
+  'Another live key has the same name. People who approve calls see only the name, and the command line then needs the id.';
+
 export const keyRoutes: Route[] = [
   route({
     method: 'GET',
@@ -180,11 +188,12 @@ export const keyRoutes: Route[] = [
       forward: fields.forward.default([]),
       openTo: fields.openTo.default([]),
     }),
-    answers: { 201: { description: 'The key.', schema: shown.extend({ key: z.string() }) } },
+    answers: { 201: { description: 'The key.', schema: made } },
     handle: async incoming => {
       const { deps } = incoming.services;
       const { key, token } = await createKey(deps, actorOf(incoming), incoming.body);
-      const body = { ...show(deps.vault, key), key: token };
+      const warnings = (await findNamesake(deps.db, key, deps.now())) === null ? [] : [NAMESAKE];
+      const body = { ...show(deps.vault, key), key: token, ...(warnings.length > 0 && { warnings }) };
       return Response.json(body, { status: 201, headers: { 'Cache-Control': 'no-store' } });
     },
   }),
