@@ -22,6 +22,8 @@ export const geminiCli: Agent = {
     GEMINI_API_KEY: 'a-key-for-nobody',
     GOOGLE_GEMINI_BASE_URL: model,
     GEMINI_CLI_TRUST_WORKSPACE: 'true',
+    // Otherwise it starts itself once more, with more memory, and that process outlives the one that a test ends.
+    GEMINI_CLI_NO_RELAUNCH: 'true',
   }),
 };
 
