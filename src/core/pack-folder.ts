@@ -9,6 +9,9 @@ export const EXAMPLE_FOLDER = '/srv/project';
 /** The comment of those packs that says so. A text that still has it was taken as it is. */
 const TO_PUT_IN = /^# Put in your own folder for \/srv\/project:.*\n/m;
 
+/** Would end the condition that the folder is written into, or the line of YAML around it. */
+const ENDS_A_TEXT = /["'\\\n]|: | #/;
+
 /** Whether the text has a folder that somebody has to put in. */
 export function wantsFolder(text: string): boolean {
   return TO_PUT_IN.test(text);
@@ -22,10 +25,11 @@ export function withFolder(text: string, folder: string): string {
 
 /** What is wrong with a folder for `withFolder`, or null. */
 export function folderFault(folder: string): string | null {
+  if (folder === '/') return 'must not be the whole disk';
   if (pathJoin('/', folder) !== folder.replace(/(?<=.)\/+$/, '')) {
     return 'must be an absolute path, without ".", ".." and repeated slashes';
   }
-  return /["'\\\n]/.test(folder) ? 'may have no quotes in it' : null;
+  return ENDS_A_TEXT.test(folder) ? 'may have no quotes, no backslashes, no ": " and no " #" in it' : null;
 }
 
 /** What a text that is saved as it came from its pack is refused with; null if nothing is left to put in. */

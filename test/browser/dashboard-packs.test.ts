@@ -60,7 +60,7 @@ describe.if(hasBrowser())('packs', () => {
       await page.goto('/dashboard/policies/new');
       await choice(page).selectOption('coding');
       await button(page, 'Use its text').click();
-      await page.getByRole('alert').getByText('Write the whole path of the folder').waitFor();
+      await page.getByRole('alert').getByText('The folder must be an absolute path').waitFor();
       await page.getByLabel('Folder of the project').fill('/home/ann/app');
       await button(page, 'Use its text').click();
       const editor = page.locator('.cm-content');
@@ -68,17 +68,12 @@ describe.if(hasBrowser())('packs', () => {
       await expectUsable(page);
       await editor.click();
       await page.keyboard.press('ControlOrMeta+a');
-      await page.keyboard.insertText(
-        `name: example\nrules:\n  - { tool: a, action: allow, when: 'path.within(args.p, "/srv/project")' }\n`,
-      );
+      await page.keyboard.insertText(PACKS.find(pack => pack.name === 'coding')?.text ?? '');
       await page.getByText('The text below says it; change it there.').first().waitFor();
       await button(page, 'Create the policy').click();
-      await page
-        .getByRole('alert')
-        .getByText('The folder /srv/project is only the example of the pack')
-        .waitFor();
+      await page.getByRole('alert').getByText('stands for your own folder').waitFor();
     });
-    expect(await policyNames()).not.toContain('example');
+    expect(await policyNames()).not.toContain('coding');
   });
 
   test('a new key for a coding agent gets a policy for its folder', async () => {
@@ -87,9 +82,9 @@ describe.if(hasBrowser())('packs', () => {
       const dialog = page.getByRole('dialog', { name: 'New key' });
       await dialog.getByLabel('Name').fill('claude');
       await dialog.getByLabel('Policy').selectOption('coding');
-      await dialog.getByLabel('Folder of the project').fill('/srv/project');
+      await dialog.getByLabel('Folder of the project').fill('~/my app');
       await button(page, 'Create the key').click();
-      await dialog.getByRole('alert').getByText('put the folder of your project in its place').waitFor();
+      await dialog.getByRole('alert').getByText('The folder must be an absolute path').waitFor();
       await expectUsable(page);
       await dialog.getByLabel('Folder of the project').fill('/home/ann/my app');
       await button(page, 'Create the key').click();

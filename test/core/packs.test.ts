@@ -88,16 +88,21 @@ test('a pack about files gets a folder, and nothing of the example is left', () 
   }
 });
 
+const coding = PACKS.find(({ name }) => name === 'coding')?.text ?? '';
+
 test('a comment alone is no folder that is missing', () => {
-  const coding = PACKS.find(({ name }) => name === 'coding')?.text ?? '';
   const [comments = '', rules = ''] = coding.split(/(?=^name:)/m);
   expect(folderMissing(comments + rules.replaceAll(EXAMPLE_FOLDER, '/home/ann'))).toBe(null);
 });
 
 test('a folder is an absolute path that can stand in a condition', () => {
-  for (const folder of ['/', '/home/ann', '/home/ann/', '/home/ann/my projects'])
+  for (const folder of ['/home/ann', '/home/ann/', '/home/ann/my projects', '/a#b', '/a:b', '/Users/Zoë/x']) {
     expect([folder, folderFault(folder)]).toEqual([folder, null]);
+    const conditions = String(policyOf(withFolder(coding, folder)).rules[4]?.when);
+    expect(conditions).toContain(`"${folder.replace(/\/$/, '')}"`);
+  }
   for (const folder of [
+    '/',
     '',
     '.',
     'a',
@@ -110,6 +115,8 @@ test('a folder is an absolute path that can stand in a condition', () => {
     "/a'b",
     '/a\n',
     'C:/a',
+    '/a: b',
+    '/a #b',
   ])
     expect([folder, folderFault(folder)]).toEqual([folder, expect.any(String)]);
 });

@@ -4,7 +4,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Client } from '../../core/clients/client.ts';
-import { withFolder } from '../../core/pack-folder.ts';
+import { folderFault, withFolder } from '../../core/pack-folder.ts';
 import { PACKS, withName } from '../../core/packs.ts';
 import type { Policy, WholePolicy } from '../../core/resources.ts';
 import { allOf, policyId } from '../admin.ts';
@@ -43,7 +43,7 @@ export function projectAt(folder: string): string | null {
   }
 }
 
-/** The folder, absolute. Quotes and line ends would end the text that it is written into. */
+/** The folder, absolute. */
 function checked(io: IO, given: string): string {
   const home = io.env['HOME'];
   const path = given.startsWith('~/') && home ? join(home, given.slice(2)) : given;
@@ -60,9 +60,8 @@ export function folderElsewhere(folder: string): string {
 }
 
 function wantPlain(folder: string): string {
-  if (folder === dirname(folder)) throw usageError('The whole disk is no folder to work in.');
-  if (/["'\\\p{Cc}]/u.test(folder))
-    throw usageError('The name of the folder has a quote or a backslash in it.');
+  const fault = folderFault(folder);
+  if (fault !== null) throw usageError(`The folder ${fault}.`);
   return folder;
 }
 

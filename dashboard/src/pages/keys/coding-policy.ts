@@ -2,7 +2,7 @@
 
 import { get, post } from '../../api.ts';
 import type { Pack, Policy, WholePolicy } from '../../resources.ts';
-import { withFolder } from '../policies/pack-folder.ts';
+import { forFolder } from '../policies/pack-folder.ts';
 import { renamed } from '../policies/renamed.ts';
 
 /** Makes the policy, with a name that none of the others has. */
@@ -11,7 +11,7 @@ export async function makeCodingPolicy(folder: string, others: readonly Policy[]
   const pack = packs.find(({ name }) => name === 'coding');
   if (pack === undefined) throw new Error('The service has no pack for coding agents.');
   const about = { name: nameFor(folder, others), description: `What coding agents may do in ${folder}` };
-  const text = renamed(withFolder(pack.text, folder), about);
+  const text = renamed(forFolder(pack.text, folder), about);
   return post<WholePolicy>('/policies', { text });
 }
 

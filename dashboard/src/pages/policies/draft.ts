@@ -4,7 +4,6 @@
 import { type CompiledPolicy, compilePolicy } from '../../../../src/core/compiled-policy.ts';
 import { MAX_TEXT } from '../../../../src/core/policy.ts';
 import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
-import { EXAMPLE_FAULT, hasExampleFolder } from './pack-folder.ts';
 
 export interface Draft {
   text: string;
@@ -28,12 +27,6 @@ export function contentOf(text: string): object {
 /** The policy as the service would decide by it; null while there are errors. `name` is for a text that has none. */
 export function compiledDraft({ policy }: Draft, name: string): CompiledPolicy | null {
   return policy && compilePolicy({ id: '', version: 0, ...policy, name: policy.name ?? name });
-}
-
-/** Throws if the rules are still about the folder of a pack's example. Comments may name it. */
-export function refuseExampleFolder(text: string): void {
-  const rules = JSON.stringify(parsePolicy(text).policy?.rules ?? []);
-  if (hasExampleFolder(rules)) throw new Error(EXAMPLE_FAULT);
 }
 
 /** The lines of a text, to be compared with those of another. */

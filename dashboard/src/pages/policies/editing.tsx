@@ -16,7 +16,7 @@ import { keyName } from '../../names.ts';
 import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister, me } from '../../session.ts';
 import { Aside, Conflict, Discarded, Unsaved as UnsavedNotice } from './conflict.tsx';
-import { contentOf, linesOf, refuseExampleFolder } from './draft.ts';
+import { contentOf, linesOf } from './draft.ts';
 import { KeptDrafts } from './kept-drafts.ts';
 import { replacePolicy } from './replace.ts';
 import { ReplayOf } from './replay.tsx';
@@ -164,7 +164,6 @@ interface SaveDialogProps extends EditingProps {
 function SaveDialog({ policy, unsaved, open, close, reload, children }: SaveDialogProps) {
   const next = policy.version + 1;
   const save = async () => {
-    refuseExampleFolder(unsaved.typed());
     try {
       await replacePolicy({ id: policy.id, version: unsaved.began, text: unsaved.typed() });
       unsaved.saved(next);

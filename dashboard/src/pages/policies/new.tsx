@@ -11,7 +11,7 @@ import { useAction } from '../../load.ts';
 import type { WholePolicy } from '../../resources.ts';
 import { mayAdminister, me } from '../../session.ts';
 import { Discarded, Unsaved } from './conflict.tsx';
-import { contentOf, draftOf, refuseExampleFolder } from './draft.ts';
+import { contentOf, draftOf } from './draft.ts';
 import { type KeptDraft, KeptDrafts } from './kept-drafts.ts';
 import { PackChoice } from './pack-choice.tsx';
 import { Rules, type ShownText } from './rules.tsx';
@@ -74,7 +74,6 @@ export function NewPolicy() {
   const create = (event: SubmitEvent) => {
     event.preventDefault();
     return run(async () => {
-      refuseExampleFolder(typed.current);
       const about = { ...(named === null && { name }), ...(described === null && { description }) };
       const made = await post<WholePolicy>('/policies', { ...about, ...contentOf(typed.current) });
       drafts.keep('edited', null);

@@ -2,12 +2,13 @@
 // was there before.
 
 import { useState } from 'preact/hooks';
+import { wantsFolder } from '../../../../src/core/pack-folder.ts';
 import { announce } from '../../announce.ts';
 import { Field } from '../../components/field.tsx';
 import { Problem } from '../../components/states.tsx';
 import { useGet } from '../../load.ts';
 import type { Pack } from '../../resources.ts';
-import { FOLDER_HINT, hasExampleFolder, withFolder } from './pack-folder.ts';
+import { FOLDER_HINT, forFolder } from './pack-folder.ts';
 
 const HINT = 'A policy that is written for real tool servers. Put in your own names, as its first lines say.';
 
@@ -18,10 +19,10 @@ export function PackChoice({ onChosen }: { onChosen: (text: string) => void }) {
   const pack = packs.find(each => each.name === name);
   const [folder, setFolder] = useState('');
   const [fault, setFault] = useState<Error | null>(null);
-  const asksFolder = pack !== undefined && hasExampleFolder(pack.text);
+  const asksFolder = pack !== undefined && wantsFolder(pack.text);
   const use = ({ text }: Pack) => {
     try {
-      onChosen(asksFolder ? withFolder(text, folder.trim()) : text);
+      onChosen(asksFolder ? forFolder(text, folder.trim()) : text);
       setFault(null);
       announce(`In the editor now: ${name}`);
     } catch (error) {
