@@ -28,12 +28,12 @@ export function shellReads(text: string, folder: string): string[] | null {
 
 /**
  * The folders in which the next command may work. `cd` changes it for what follows by `&&`; after any other separator it may
- * have failed, and in a pipe it changes nothing.
+ * have failed, in a pipe it changes nothing, and after `||` it may not have run.
  */
 class Places {
   now: string[];
   readonly #all: Set<string>;
-  #piped = false;
+  #before: string | null = null;
 
   constructor(start: string) {
     this.now = [start];
@@ -52,8 +52,8 @@ class Places {
   }
 
   after({ then }: ShellStep): void {
-    if (then !== '&&' || this.#piped) this.now = [...this.#all];
-    this.#piped = then === '|';
+    if (then !== '&&' || this.#before === '|' || this.#before === '||') this.now = [...this.#all];
+    this.#before = then;
   }
 }
 
@@ -90,7 +90,7 @@ function readBySed(
 function readByGit(args: readonly string[], folders: readonly string[]): string[] | null {
   const [command = '', ...rest] = args[0] === '--no-pager' ? args.slice(1) : args;
   const known = Object.hasOwn(GIT, command) ? (GIT[command] as Program) : null;
-  if (known === null || (command === 'stash' && rest.length !== 1)) return null;
+  if (known === null || (command === 'stash' && rest.join(' ') !== 'list')) return null;
   // Pathspecs with a meaning of their own, such as `:/` and `:(top)`, begin with a colon; after `--` there is no revision.
   const paths = rest.includes('--') ? rest.slice(rest.indexOf('--')) : [];
   if (rest.some(each => each.startsWith(':')) || paths.some(each => each.includes(':'))) return null;
@@ -109,8 +109,13 @@ function pathsOf(args: readonly string[], known: Program, folders: readonly stri
   if (known.rest === 'none') return others.length === 0 ? [] : null;
   if (known.rest === 'texts') return [];
   const files = (known.rest === 'pattern' ? others.slice(1) : others).filter(each => each !== '-');
+  // Where `--` is no end of options for the program, it takes these for options: `find -- . -delete`.
+  if (files.some(each => each.startsWith('-'))) return null;
   return files.length === 0 && known.here ? [...folders] : joinedAll(folders, files);
 }
+
+/** A hyphen, or a number: git looks for options also among the values of others. */
+const VALUE = /^(?!-)|^-$|^-\d/;
 
 /** The arguments that are neither options nor their values. */
 function operandsOf(args: readonly string[], { options, values, rest }: Program): string[] | null {
@@ -118,7 +123,8 @@ function operandsOf(args: readonly string[], { options, values, rest }: Program)
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] as string;
     if (arg === '--') return [...found, ...args.slice(at + 1)];
-    if (options.test(arg)) at += values?.test(arg) ? 1 : 0;
+    if (values?.test(arg) && !VALUE.test(args[++at] ?? '')) return null;
+    else if (options.test(arg)) continue;
     else if (arg.startsWith('-') && arg !== '-' && rest !== 'texts') return null;
     else found.push(arg);
   }

@@ -37,6 +37,10 @@ describe('the paths of commands that only read', () => {
     ['git stash list', []],
     ['git grep -n /etc/x src', ['./src']],
     ["sed -n '$p' x.ts", ['./x.ts']],
+    ['tail -n -5 x.ts', ['./x.ts']],
+    ['cut -d - -f 1 x.csv', ['./x.csv']],
+    ['rg -- --flag src', ['./src']],
+    ['find . -mtime -1', ['.']],
     ['node --version && git --version', []],
     ['date +%F', []],
     // Where a command works after `cd`.
@@ -46,6 +50,8 @@ describe('the paths of commands that only read', () => {
     ['cd src || cat x.ts', ['./src', './x.ts', './src/x.ts']],
     ['cd src | cat x.ts', ['./src', './x.ts', './src/x.ts']],
     ['ls | cd src && cat x.ts', ['.', './src', './x.ts', './src/x.ts']],
+    ['pwd || cd b/c && cat ../../x', ['./b/c', '/srv/x', './x']],
+    ['cd b || cd c && cat x', ['./b', './c', './b/c', './x', './b/x', './c/x', './b/c/x']],
     ['cd / && cat etc/passwd', ['/', '/etc/passwd']],
   ])('%s', (text, wanted) => expect(reads(text)).toEqual(wanted as string[]));
 });
@@ -62,6 +68,12 @@ test.each([
   'find . -delete',
   `find . -exec ./x ';'`,
   'find . -fprint x',
+  // To find and others `--` does not say that no options follow, and git looks for some among the values of others.
+  'find -- . -delete',
+  `find -- . -exec ./x ';'`,
+  'tree -- -o x',
+  'git log -S -L1,5:x HEAD',
+  'git stash --',
   'rg --pre ./x y',
   'rg --hidden x',
   'rg -u x',
