@@ -66,6 +66,8 @@ export const REQUESTS: Record<string, Prepare> = {
     return to('limits/reset', { policyId: id, name: 'calls', subject: await key(world) });
   },
   'POST /admin/v1/keys': async world => to('keys', { name: 'k', policyId: await policy(world) }),
+  'POST /admin/v1/connect-tickets': async world =>
+    to('connect-tickets', { client: 'claude-code', policyId: await policy(world) }),
   'PATCH /admin/v1/keys/:id': async world => to(`keys/${await key(world)}`, { name: 'other' }),
   'DELETE /admin/v1/keys/:id': async world => to(`keys/${await key(world)}`),
   'POST /admin/v1/keys/:id/connected-tools': async world =>
