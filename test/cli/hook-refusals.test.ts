@@ -250,6 +250,17 @@ describe('the key', () => {
     }
   });
 
+  test('with an address, both from the environment, does not lead a connected agent to another service', async () => {
+    const elsewhere = 'http://127.0.0.1:2';
+    stored({ 'claude-code': { baseUrl: elsewhere, key: 'tg_key_stored' } });
+    expect(reasonIn(await hook(['claude-code']))).toContain('connected to another address');
+    const onlyKey = await hook(['claude-code'], { HOME: home, TOOLGATE_API_KEY: KEY });
+    expect(reasonIn(onlyKey)).toStartWith(elsewhere);
+    expect(seen).toEqual([]);
+    expect(await hook(['claude-code', '--base-url', base])).toEqual(ALLOWED);
+    expect(await hook(['codex'])).toEqual(ALLOWED);
+  });
+
   test('is the one of the environment, if there is one', async () => {
     stored(entry);
     expect(await hook(['claude-code'])).toEqual(ALLOWED);

@@ -138,7 +138,7 @@ async function rulesOf(
 
 /** Where nothing would ever be judged, nothing is written. A project's own files may do it in that project only. */
 function wantOn(client: Client, options: Options, off: readonly TurnedOff[]): void {
-  const everywhere = off.filter(({ of }) => of !== 'project' || options.project);
+  const everywhere = off.filter(({ of, key }) => key !== null && (of !== 'project' || options.project));
   if (everywhere.length === 0) return;
   const where = everywhere.map(({ path, key }) => `${path} turns hooks off, by "${key}"`).join('; ');
   const what = `${where}, so that no call of ${client.name} would be judged.`;

@@ -71,12 +71,29 @@ function emptied(text: string, before: string, after = ''): string {
 
 const YAML_PAIR = /^(\s*(?:- )*(?:[\w.-]+|"[^"]*"|'[^']*'):)(\s*)(.*?)(\r?)$/;
 const YAML_PLAIN = /^(?:|-?[\d.]+|true|false|null|~|\{\}|\[\])$/;
+/** After these a name may still have names below it. */
+const YAML_OPEN = /^(?:#.*|[&!]\S*)?$/;
 
 function ofYaml(text: string, isOurs: IsOurs): string {
+  // The column of the last value: what stands further in goes on with that value, even if it looks like a name.
+  let column = Number.POSITIVE_INFINITY;
   const shown = text.split('\n').map(line => {
+    const start = line.search(/\S/);
+    if (start > column) return line.replace(/\S.*?(?=\r?$)/, HIDDEN);
+    if (start >= 0) column = columnOfValue(line);
     const [, name, space = '', value = '', end = ''] = YAML_PAIR.exec(line) ?? [];
     if (name === undefined) return line.replace(/[^\s-].*?(?=\r?$)/, HIDDEN);
     return `${name}${space}${YAML_PLAIN.test(value) || isOurs(contentOf(value)) || isOurs(value) ? value : HIDDEN}${end}`;
   });
   return shown.join('\n');
+}
+
+/** Where the name of a value stands, or the dash before it. A value on lines of its own has neither. */
+function columnOfValue(line: string): number {
+  const [, name, , value = ''] = YAML_PAIR.exec(line) ?? [];
+  if (name !== undefined) return YAML_OPEN.test(value) ? Number.POSITIVE_INFINITY : name.search(/[^\s-]/);
+  const start = line.search(/\S/);
+  if (/^\s*["'|>{[]/.test(line)) return start - 1;
+  const afterDashes = /^\s*(?:- )*(?=- \S)/.exec(line)?.[0].length;
+  return afterDashes ?? (/^[^#]*:\s+[^#\s]/.test(line) ? start : Number.POSITIVE_INFINITY);
 }

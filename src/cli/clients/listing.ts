@@ -6,7 +6,7 @@ import { type IO, say } from '../io.ts';
 import { printJson, printTable } from '../print.ts';
 import { foundBy, pathOf } from './places.ts';
 import { connectedParts, type Part } from './plan.ts';
-import { turnedOff } from './switches.ts';
+import { offLine, turnedOff } from './switches.ts';
 
 interface Listed {
   client: string;
@@ -19,7 +19,7 @@ interface Listed {
   /** What is wrong with files that cannot be read. */
   faults: string[];
   /** The settings that turn its hooks off, of the machine, of the person, and of the project at hand. */
-  turnedOff: { path: string; key: string }[];
+  turnedOff: { path: string; key: string | null }[];
   fails: 'open' | 'closed';
   about: string;
 }
@@ -43,9 +43,7 @@ export function listClients(io: IO, asJson: boolean): void {
     '',
   );
   for (const fault of listed.flatMap(each => each.faults)) say(io, fault);
-  for (const { name, turnedOff: off } of listed)
-    for (const { path, key } of off)
-      say(io, `${name}: NO CALL IS JUDGED: ${path} turns hooks off, by "${key}".`);
+  for (const { name, turnedOff: off } of listed) for (const each of off) say(io, `${name}: ${offLine(each)}`);
 }
 
 function partsText(parts: Part[] | null): string {

@@ -13,7 +13,8 @@ import { onMachine, PLATFORM, placeOfUser } from './places.ts';
 
 export interface TurnedOff {
   path: string;
-  key: string;
+  /** Null for a file that we cannot read. The agent may be more lenient, so it may say anything. */
+  key: string | null;
   of: SettingsFile['of'];
 }
 
@@ -27,7 +28,8 @@ export function turnedOff(io: IO, client: Client): TurnedOff[] {
   for (const { file, path } of switches.files.flatMap(each => placesOf(io, client, each))) {
     const settings = seen.has(path) ? null : settingsIn(path, file.format);
     seen.add(path);
-    if (settings === null) continue;
+    if (settings === UNREADABLE && file.of === 'project') found.push({ path, key: null, of: file.of });
+    if (settings === null || settings === UNREADABLE) continue;
     const keys = switches.off(settings, file.of);
     found.push(...keys.filter(key => !decided.includes(key)).map(key => ({ path, key, of: file.of })));
     if (file.of === 'machine' && isProtected(io, path)) decided = switches.decided(settings);
@@ -43,7 +45,8 @@ export function mayProjectDecide(io: IO, client: Client): boolean {
   return !files.some(file => {
     const path = onMachine(io, file);
     const settings = settingsIn(path, file.format);
-    return settings !== null && switches.decided(settings).length > 0 && isProtected(io, path);
+    if (settings === null || settings === UNREADABLE) return false;
+    return switches.decided(settings).length > 0 && isProtected(io, path);
   });
 }
 
@@ -78,13 +81,21 @@ function projectFolders(folder: string): string[] {
   }
 }
 
-/** Null if there is no such file, or one that the agent could not read either. */
-function settingsIn(path: string, format: Format): Json | null {
+const UNREADABLE = Symbol('unreadable');
+
+/** Null if there is no such file. */
+function settingsIn(path: string, format: Format): Json | null | typeof UNREADABLE {
   try {
     const { text, exists } = readConfig(path);
     if (!exists) return null;
     return format === 'toml' ? (Bun.TOML.parse(text) as Json) : (parseJsonc(text)?.value ?? null);
   } catch {
-    return null;
+    return UNREADABLE;
   }
+}
+
+export function offLine({ path, key }: Pick<TurnedOff, 'path' | 'key'>): string {
+  return key === null
+    ? `PERHAPS NO CALL IS JUDGED: ${path} cannot be read, and may turn hooks off.`
+    : `NO CALL IS JUDGED: ${path} turns hooks off, by "${key}".`;
 }

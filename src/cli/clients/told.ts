@@ -11,7 +11,7 @@ import { masked } from './key.ts';
 import { type Options, scopeOf } from './options.ts';
 import { ourProgram } from './places.ts';
 import type { Change } from './plan.ts';
-import type { TurnedOff } from './switches.ts';
+import { offLine, type TurnedOff } from './switches.ts';
 import { unifiedDiff } from './unified.ts';
 
 /** The differences, on standard output. */
@@ -86,20 +86,18 @@ function removalLines({ client, outcome }: Told): string[] {
   return [outcome === 'shown' ? 'Nothing was changed.' : `${client.name} is not connected any more.`];
 }
 
-/** One line for each setting that turns hooks off. */
-export function offLines(off: readonly TurnedOff[]): string[] {
-  return off.map(({ path, key }) => `NO CALL IS JUDGED: ${path} turns hooks off, by "${key}".`);
-}
-
 function connectionLines({ client, options, outcome, off = [], advice }: Told): string[] {
   if (outcome === 'unchanged')
-    return [`${client.name} is connected already. With --policy it gets a new key.`, ...offLines(off)];
-  if (outcome === 'shown') return ['Nothing was changed.', ...offLines(off)];
+    return [`${client.name} is connected already. With --policy it gets a new key.`, ...off.map(offLine)];
+  if (outcome === 'shown') return ['Nothing was changed.', ...off.map(offLine)];
   const scope = scopeOf(options);
   const program = ourProgram()[0] ?? '';
   return [
     ...(off.length > 0
-      ? [`${client.name} is connected, but its hooks do not run in this project.`, ...offLines(off)]
+      ? [
+          `${client.name} is connected, but its hooks ${off.some(({ key }) => key !== null) ? 'do' : 'may'} not run in this project.`,
+          ...off.map(offLine),
+        ]
       : [`${client.name} is connected. ${options.mcpOnly ? MCP_ONLY : client.about}`]),
     ...(advice === undefined ? [] : [advice]),
     ...(scope === 'project' && !options.hooksOnly ? [IN_PROJECT] : []),

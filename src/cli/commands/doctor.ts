@@ -59,6 +59,10 @@ function agentsCheck(io: IO): Check {
     const name = `agent ${client.id}`;
     const [off] = turnedOff(io, client);
     if (off === undefined) return [good(name, 'Its hook is there, and no setting here turns it off.')];
+    if (off.key === null)
+      return [
+        bad(name, `${off.path} cannot be read, and may turn the hook of ${client.name} off. Correct it.`),
+      ];
     const fault = `No call of ${client.name} is judged here: ${off.path} turns hooks off, by "${off.key}".`;
     return [bad(name, `${fault} Take that setting out.`)];
   };

@@ -1,6 +1,6 @@
 // Where the service is, and the key to ask it with: from the environment, or from the file that `toolgate connect`
-// writes. A key of the file goes to the address beside it and to no other, because an agent may start hooks with
-// variables that a project has set.
+// writes. An agent may start hooks with variables that a project has set. So a key of the file goes to the address beside
+// it and to no other, and a variable alone does not send a connected agent to another service.
 
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -22,10 +22,11 @@ const MAX_FILE = 1024 * 1024;
 export function credentialsOf(agent: string, option: string | null, env: Env): Credentials {
   const address = option ?? (env['TOOLGATE_BASE_URL'] || null);
   const key = env['TOOLGATE_API_KEY'];
-  if (key) return { baseUrl: checked(address ?? DEFAULT_URL), key: header(key) };
+  if (key && option !== null) return { baseUrl: checked(option), key: header(key) };
   const path = join(folderOf(env, 'XDG_CONFIG_HOME', '.config'), 'clients.json');
   const stored = storedFor(agent, path);
   if (stored === null) {
+    if (key) return { baseUrl: checked(address ?? DEFAULT_URL), key: header(key) };
     throw new NoVerdict(
       `There is no key for ${agent}: set TOOLGATE_API_KEY, or write one into ${path}, as toolgate connect does.`,
     );
@@ -33,10 +34,10 @@ export function credentialsOf(agent: string, option: string | null, env: Env): C
   const baseUrl = checked(stored.baseUrl);
   if (address !== null && checked(address) !== baseUrl) {
     throw new NoVerdict(
-      `The key in ${path} is for another address than the one that is set; set TOOLGATE_API_KEY too.`,
+      `By ${path}, ${agent} is connected to another address than the one that is set. To ask that one, give the hook --base-url, and set TOOLGATE_API_KEY.`,
     );
   }
-  return { baseUrl, key: header(stored.key) };
+  return { baseUrl, key: header(key || stored.key) };
 }
 
 /** Our folder below one of the folders that the XDG specification names; relative ones do not count there. */

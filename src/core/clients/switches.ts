@@ -69,6 +69,15 @@ function textsIn(value: Json | undefined): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value as Tree).flatMap(textsIn) : [];
 }
 
+/** Variables that lead a hook to another service, or to other code. Claude Code starts hooks with those of a project. */
+const LEADING = /^(TOOLGATE_BASE_URL|HOME|XDG_CONFIG_HOME|ENV|BASH_ENV|(BUN|LD|DYLD)_\w+)$/;
+
+function leadingIn(settings: Json): string[] {
+  const variables = at(settings, 'env');
+  if (typeof variables !== 'object' || variables === null) return [];
+  return Object.keys(variables).flatMap(name => (LEADING.test(name) ? [`env.${name}`] : []));
+}
+
 const claudeCode: Switches = {
   files: [
     MACHINE.claudeCode,
@@ -78,6 +87,7 @@ const claudeCode: Switches = {
   ],
   off: (settings, of) => [
     ...(at(settings, 'disableAllHooks') === true ? ['disableAllHooks'] : []),
+    ...(of === 'project' ? leadingIn(settings) : []),
     ...(of === 'machine' &&
     at(settings, 'allowManagedHooksOnly') === true &&
     !hasHook(settings, 'claude-code')

@@ -2,8 +2,8 @@
 // somebody else's.
 
 import { describe, expect, test } from 'bun:test';
-import { chmodSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { run } from '../../../src/cli/program.ts';
 import { captured } from '../captured.ts';
 import { Home, withKey } from './home.ts';
@@ -132,6 +132,50 @@ test('a setting of the administrator stays, and others have no such file', async
   await home.connect('codex --managed --project --yes', 64);
 });
 
+test.each([
+  [
+    '.claude/settings.json',
+    '{ "env": { "TOOLGATE_BASE_URL": "http://127.0.0.1:1" } }',
+    'env.TOOLGATE_BASE_URL',
+  ],
+  ['.claude/settings.local.json', '{ "env": { "X": "", "BUN_OPTIONS": "--preload x" } }', 'env.BUN_OPTIONS'],
+])(
+  'variables of a project that lead the hook elsewhere are named, also with --managed: %s',
+  async (file, text, key) => {
+    const home = new Home({ [`project/${file}`]: text, 'machine/x': '', '.claude/settings.json': text });
+    await home.connect('claude-code --managed --yes');
+    const { err } = await home.connect('claude-code --yes', null, withKey);
+    expect(err).toContain(`NO CALL IS JUDGED: ${join(home.project, file)} turns hooks off, by "${key}".`);
+  },
+);
+
+test.each([
+  ['claude-code', '.claude/settings.json', Buffer.from('{ "x": "\xff", "disableAllHooks": true }', 'latin1')],
+  [
+    'claude-code',
+    '.claude/settings.json',
+    `{"x":${'['.repeat(300)}${']'.repeat(300)},"disableAllHooks":true}`,
+  ],
+  ['codex', '.codex/config.toml', 'features = { hooks = false'],
+])(
+  '%s: a file of the project that only the agent may be able to read is named',
+  async (client, file, text) => {
+    const home = new Home({ 'project/.git/HEAD': '' });
+    const path = join(home.project, file);
+    mkdirSync(dirname(path));
+    writeFileSync(path, text);
+    const maybe = `PERHAPS NO CALL IS JUDGED: ${path} cannot be read, and may turn hooks off.`;
+    const connected = await home.connect(`${client} --yes`, null, withKey);
+    expect(connected.err).toContain(maybe);
+    expect(connected.err).toContain('may not run in this project');
+    expect((await home.connect('--list')).err).toContain(maybe);
+    const env = { HOME: home.folder, PATH: '', TOOLGATE_DATA_DIR: join(home.folder, 'no') };
+    const doctor = captured(home.project, env);
+    await run(['doctor', '--json'], doctor);
+    expect(doctor.out).toContain(`${path} cannot be read, and may turn the hook`);
+  },
+);
+
 const SECRETS: Record<string, string> = {
   '.claude.json':
     '{"mcpServers":{"other":{"command":"SECRET1","args":["--token","SECRET2"],"env":{"K":"SECRET3"}}},"pin":SECRET4x}',
@@ -140,7 +184,7 @@ const SECRETS: Record<string, string> = {
   '.codex/config.toml':
     'a = """\nSECRET7\n"""\n# SECRET8\n[mcp_servers.other]\nhttp_headers = { X = \'SECRET9\' }\nenv = ["SECRET10"]',
   '.config/goose/config.yaml':
-    'GOOSE_KEY: SECRET11\nextensions:\n  other:\n    envs: {A: SECRET12}\n    args:\n      - SECRET13\n',
+    'GOOSE_KEY: SECRET11\nnote: |\n  SECRET16: 1\n  "SECRET17":\nextensions:\n  other:\n    envs: {A: SECRET12}\n    args:\n      - SECRET13\n',
   '.config/Claude/claude_desktop_config.json':
     '{\n  "mcpServers": {\n    "o": { "url": "https://x.example/?key=SECRET14" }\n  }\n}',
   '.gemini/settings.json': '{ "mcpServers": { "o": { "env": { "T": "SECRET15" } } }, "hooks": {} }',
