@@ -1,6 +1,7 @@
 // What a call of an agent's own tool would do, by the table of agents: the variable `agent` of conditions. Paths are made
 // absolute against the folder that the harness names, and never against anything that the model says.
 
+import { EXTENSION, TYPE } from '../condition/file-types.ts';
 import { pathJoin } from '../condition/path.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { joinName } from '../name.ts';
@@ -100,7 +101,9 @@ function takeText(argument: OfText, text: string, folder: string | null, found: 
     case 'names':
       return NAMES.test(text) && !ELSEWHERE.test(text);
     case 'files':
-      return FILES.test(text) && !SECRET_FILES.test(text);
+      return FILES.test(text);
+    case 'type':
+      return OF_TYPE.test(text);
   }
 }
 
@@ -123,5 +126,5 @@ const NAMES = /^[\p{L}\p{N}\p{M}_@+ .*?{},[\]!()/-]+$/u;
 const ELSEWHERE = /(?:^|[{,([!])[/ ]|\.\./;
 
 // *.ts, or *.{ts,tsx} in folders.
-const FILES = /^(?:\*\*\/|[\w-]+\/)*\*\.(?:\{[a-z0-9]+(?:,[a-z0-9]+)*\}|[a-z0-9]+)$/;
-const SECRET_FILES = /\b(?:env|pem|key|p12|pfx|jks|keystore|kdbx|ppk|ovpn|tfstate|tfvars)\b/;
+const FILES = new RegExp(`^(?:\\*\\*/|[\\w-]+/)*\\*\\.(?:\\{${EXTENSION}(?:,${EXTENSION})*\\}|${EXTENSION})$`);
+const OF_TYPE = new RegExp(`^${TYPE}$`);

@@ -17,8 +17,9 @@ export type Argument =
   | 'here'
   /** A pattern for names below the folder that is searched. */
   | 'names'
-  /** A filter of the files whose contents are searched. One that names files makes a search look into hidden ones. */
+  /** A filter of the files whose contents are searched, by names or by a type of ripgrep's: file-types.ts says which. */
   | 'files'
+  | 'type'
   /** What has no effect besides. */
   | 'text'
   | 'number'

@@ -2,11 +2,15 @@
 // program or an option that is not listed here may write a file, run another program or reach the network. docs/path-lists.md
 // names them, and shell-reads.ts reads their arguments.
 
+import { TYPE } from './file-types.ts';
+
 export interface Program {
   /** Arguments that are options. Every one that begins with a hyphen has to be one of them. */
   options: RegExp;
   /** Options whose next argument is their value, and no file. */
   values?: RegExp;
+  /** What such a value has to be, if not any text without a hyphen. */
+  value?: RegExp;
   /**
    * What the other arguments are: files that it reads, a pattern and then files, or texts that it prints or changes. With
    * `none` there must not be any.
@@ -64,8 +68,9 @@ export const PROGRAMS: Readonly<Record<string, Program>> = {
   // Without -r: that would read hidden files as well. And without -e, which would make a file of the first other argument.
   grep: { options: /^-([ivnclwxoqsEFHh]+|[ABCm]\d*)$/, values: /^-[ABCm]$/, rest: 'pattern' },
   rg: {
-    options: /^(-([ivnclwxoqsFSHNI]+|[ABCm]\d*|t[\w-]*)|--no-heading|--heading)$/,
+    options: new RegExp(`^(-([ivnclwxoqsFSHNI]+|[ABCm]\\d*|t${TYPE}?)|--no-heading|--heading)$`),
     values: /^-[ABCmt]$/,
+    value: new RegExp(`^(\\d+|${TYPE})$`),
     rest: 'pattern',
     here: true,
   },

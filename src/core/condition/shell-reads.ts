@@ -118,12 +118,15 @@ function pathsOf(args: readonly string[], known: Program, folders: readonly stri
 const VALUE = /^(?!-)|^-$|^-\d/;
 
 /** The arguments that are neither options nor their values. */
-function operandsOf(args: readonly string[], { options, values, rest }: Program): string[] | null {
+function operandsOf(
+  args: readonly string[],
+  { options, values, value = VALUE, rest }: Program,
+): string[] | null {
   const found: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] as string;
     if (arg === '--') return [...found, ...args.slice(at + 1)];
-    if (values?.test(arg) && !VALUE.test(args[++at] ?? '')) return null;
+    if (values?.test(arg) && !value.test(args[++at] ?? '')) return null;
     else if (options.test(arg)) continue;
     else if (arg.startsWith('-') && arg !== '-' && rest !== 'texts') return null;
     else found.push(arg);

@@ -14,7 +14,7 @@ export const GREP: Tool['args'] = {
   '-n': 'flag',
   '-o': 'flag',
   context: 'number',
-  type: 'text',
+  type: 'type',
   head_limit: 'number',
   offset: 'number',
   multiline: 'flag',
