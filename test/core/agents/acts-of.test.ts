@@ -68,6 +68,8 @@ const UNKNOWN: [AgentName, string, JsonObject][] = [
   ['claude-code', 'PowerShell', { command: 'ls' }],
   ['claude-code', 'Grep', { pattern: 'x', glob: '.env' }],
   ['claude-code', 'Grep', { pattern: 'x', glob: '*.{ts,env}' }],
+  ['claude-code', 'Grep', { pattern: 'x', glob: '*.npmrc' }],
+  ['claude-code', 'Grep', { pattern: 'x', glob: 'src/*.{ts,p8}' }],
   ['claude-code', 'Grep', { pattern: 'x', glob: '*.ts .env' }],
   ['claude-code', 'Glob', { pattern: '/etc/*' }],
   ['claude-code', 'Glob', { pattern: '{a,/etc}/*' }],

@@ -75,7 +75,7 @@ function keyIn(form: FormData) {
 
 const CODING = 'coding';
 const CODING_HINT =
-  'With other policies, Claude Code, Codex and other coding agents may wait at every file that they read.';
+  'Claude Code, Codex and other coding agents need the first: with another policy they may wait at every file that they read.';
 
 function Fields({ policies, current }: { policies: readonly Policy[]; current?: Key }) {
   const [chosen, setChosen] = useState<string | null>(null);
@@ -110,7 +110,7 @@ function Fields({ policies, current }: { policies: readonly Policy[]; current?: 
           {ties => <input {...ties} name="folder" required placeholder="/home/ann/project" />}
         </Field>
       )}
-      <Field label="Expires" hint="In your time zone; empty: it does not.">
+      <Field label="Expires" hint="In your time zone. Without a date, it does not expire.">
         {ties => (
           <input
             {...ties}

@@ -3,6 +3,18 @@
 import { plan, type Tools, tool } from '../tool.ts';
 import { GREP } from './grep.ts';
 
+/** The calls of a subagent are judged like all others, unless it works elsewhere (`isolation`). */
+const SUBAGENT = plan(
+  'description',
+  'prompt',
+  'subagent_type',
+  'model',
+  'effort',
+  'run_in_background',
+  'name',
+  'resume',
+);
+
 const OWN: Tools = {
   Read: tool({
     file_path: 'reads',
@@ -34,27 +46,8 @@ const OWN: Tools = {
     dangerouslyDisableSandbox: 'off',
   }),
   WebFetch: tool({ url: 'fetches', prompt: 'text', offset: 'number' }),
-  // The calls of a subagent are judged like all others, unless it works elsewhere (`isolation`).
-  Task: plan(
-    'description',
-    'prompt',
-    'subagent_type',
-    'model',
-    'effort',
-    'run_in_background',
-    'name',
-    'resume',
-  ),
-  Agent: plan(
-    'description',
-    'prompt',
-    'subagent_type',
-    'model',
-    'effort',
-    'run_in_background',
-    'name',
-    'resume',
-  ),
+  Task: SUBAGENT,
+  Agent: SUBAGENT,
   TodoWrite: plan('todos'),
   TaskCreate: plan('subject', 'description', 'activeForm', 'metadata'),
   TaskUpdate: plan(
