@@ -126,5 +126,7 @@ const NAMES = /^[\p{L}\p{N}\p{M}_@+ .*?{},[\]!()/-]+$/u;
 const ELSEWHERE = /(?:^|[{,([!])[/ ]|\.\./;
 
 // *.ts, or *.{ts,tsx} in folders.
-const FILES = new RegExp(`^(?:\\*\\*/|[\\w-]+/)*\\*\\.(?:\\{${EXTENSION}(?:,${EXTENSION})*\\}|${EXTENSION})$`);
+const FILES = new RegExp(
+  `^(?:\\*\\*/|[\\w-]+/)*\\*\\.(?:\\{${EXTENSION}(?:,${EXTENSION})*\\}|${EXTENSION})$`,
+);
 const OF_TYPE = new RegExp(`^${TYPE}$`);
