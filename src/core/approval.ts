@@ -92,6 +92,9 @@ export function earlierCounts(earlier: {
   return counts.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`])).join(', ');
 }
 
+/** How many values a grant can be bound to. */
+export const MAX_SAME = 20;
+
 /** The durations that people are offered, in the inbox and behind an approval link, with their words. */
 export const GRANT_DURATIONS: readonly (readonly [string, string])[] = [
   ['15m', '15 minutes'],

@@ -93,7 +93,7 @@ function fit(details: Details, all: readonly Measured[], room: Room): Details {
   let left = room.all - utf8Length(question ?? '') - utf8Length(folder ?? '');
   const fields: Field[] = [];
   let characters = details.omittedCharacters ?? 0;
-  let complete = details.omitted === undefined && !folder?.endsWith(CUT);
+  let complete = details.complete && details.omitted === undefined && !folder?.endsWith(CUT);
   for (const each of all) {
     const field = cutField(each, room);
     left -= utf8Length(field.path) + utf8Length(field.value);

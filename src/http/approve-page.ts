@@ -1,7 +1,7 @@
 // The pages behind an approval link: the question, the answer, or why there is nothing to answer. They are pure
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
-import { GRANT_DURATIONS, MAX_NOTE } from '../core/approval.ts';
+import { GRANT_DURATIONS, MAX_NOTE, MAX_SAME } from '../core/approval.ts';
 import { beginningOf, bindable, type Details, SEEN_GONE, SEEN_INCOMPLETE } from '../core/details.ts';
 import { visible } from '../core/visible.ts';
 import type { ShownDetails } from '../guard/approvals/shown-details.ts';
@@ -120,7 +120,8 @@ function openForms(facts: ApprovalFacts, ask: Ask): Html {
     ? signButton(passkey, referenceId)
     : html`<button name="action" value="approve"${isGone ? html` class="plain"` : null}>${BUTTONS.approve}</button>`;
   const deny = html`<button name="action" value="deny"${isGone ? null : html` class="plain"`}>${BUTTONS.deny}</button>`;
-  const lasts = !signs && !isGone && (facts.approvers === null || facts.approvers.needed === 1);
+  const isSingle = facts.approvers === null || facts.approvers.needed === 1;
+  const lasts = !signs && !isGone && isSingle && boundBy(insight.shown.details).length <= MAX_SAME;
   return html`<form id="decision" method="post" action="${pathOf(token)}" class="answer">
 ${voteShown(facts)}
 ${signs ? passkeyShown(passkey) : null}
@@ -138,10 +139,11 @@ function lastingForm(facts: ApprovalFacts, { token, inSession, insight }: Ask): 
 <input type="hidden" name="action" value="approve">
 ${seenField(insight.shown)}
 <p class="soft">Besides this call, further calls of the key ${named(facts.keyName)} to ${fullName(facts)}
-that would need approval are then allowed without asking, until the time is over. What the policy denies stays denied.</p>
+that would need approval are then allowed without asking, until the time is over: those that have the values that are checked
+here, whatever other arguments they have. What the policy denies stays denied.</p>
 <div><label for="duration">For how long</label>
 <select id="duration" name="duration">${GRANT_DURATIONS.map(([value, words]) => html`<option value="${value}">${words}</option>`)}</select></div>
-${inSession ? html`<label class="check"><input type="checkbox" name="only" value="session"> In this session only</label>` : null}
+${inSession ? html`<label class="check"><input type="checkbox" name="only" value="session" checked> In this session only</label>` : null}
 ${sameFields(insight.shown.details)}
 ${noteField('lasting-note')}
 <div class="row"><button class="plain">Approve for this long</button></div>
@@ -149,12 +151,15 @@ ${noteField('lasting-note')}
 </details>`;
 }
 
-/** Of many fields, those that lists show. */
+/** All that a grant can be bound to. Where that is too much, none is offered: padding must not push a value out of it. */
+const boundBy = (details: Details | undefined) => bindable(details?.fields ?? []);
+
+/** It begins with the narrowest grant. */
 function sameFields(details: Details | undefined): Html | null {
-  const fields = details === undefined ? [] : bindable(beginningOf(details).fields);
+  const fields = boundBy(details);
   if (fields.length === 0) return null;
   const box = ({ path }: Details['fields'][number]) =>
-    html`<label class="check"><input type="checkbox" name="same" value="${path}"> ${named(path)}</label>`;
+    html`<label class="check"><input type="checkbox" name="same" value="${path}" checked> ${named(path)}</label>`;
   return html`<fieldset><legend>Only for the same</legend>${fields.map(box)}</fieldset>`;
 }
 

@@ -44,8 +44,8 @@ export const PARTS_STYLE = `
 .values > div + div { border-top: 1px solid var(--line); }
 .values dt { color: var(--soft); font-family: var(--mono); font-size: 0.9em; overflow-wrap: anywhere; }
 .values dd { font-family: var(--mono); font-size: 0.95em; white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; min-width: 0; }
-.values details, .more { border: 0; padding: 0; }
-.values summary, .more summary { white-space: normal; cursor: pointer; }
+.values details { border: 0; padding: 0; }
+.values summary { white-space: normal; cursor: pointer; }
 .values .whole { display: block; max-height: 60vh; margin-top: 0.4rem; padding: 0.5rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--sheet); }
 .length { color: var(--soft); font-family: system-ui, sans-serif; }
 .warning { border-left-color: #b3261e; font-weight: 600; }
@@ -71,17 +71,8 @@ export function detailsShown({ shown: { details, detailsGone } }: Insight): Html
   const { question, folder, fields } = details;
   return html`${question === null ? null : html`<h2 class="question" aria-label="${visible(question)}"><bdi>${questionParts(details).map(part)}</bdi></h2>`}
 ${folder === undefined ? null : html`<dl class="facts">${fact('Working folder', html`<span class="mono">${named(folder)}</span>`)}</dl>`}
-${fields.length === 0 ? null : html`<dl class="values">${fields.slice(0, MOST_OPEN).map(value)}</dl>`}
-${fields.length <= MOST_OPEN ? null : furtherFields(fields.slice(MOST_OPEN))}
+${fields.length === 0 ? null : html`<dl class="values">${fields.map(value)}</dl>`}
 ${details.complete ? null : html`<p class="notice warning">${incompleteWords(details)}</p>`}`;
-}
-
-/** Further fields are folded. */
-const MOST_OPEN = 200;
-
-function furtherFields(fields: Details['fields']): Html {
-  return html`<details class="more"><summary>${fields.length.toLocaleString('en')} more fields</summary>
-<dl class="values">${fields.map(value)}</dl></details>`;
 }
 
 /** What the call gave is marked, so that it cannot pass for words of the rule. */

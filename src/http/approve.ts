@@ -3,7 +3,7 @@
 // to approve. A client that accepts text/html gets pages; others get JSON.
 
 import { z } from 'zod';
-import { MAX_NOTE, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
+import { MAX_NOTE, MAX_SAME, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
 import { parsePath } from '../core/argument-path.ts';
 import { GuardError } from '../core/errors.ts';
 import { textFault } from '../core/name.ts';
@@ -55,8 +55,6 @@ const note = text(
 );
 const oneLine = (value: string): string => value.replace(/[\r\n]+/g, ' ');
 
-/** How many values a grant can be bound to. */
-const MAX_SAME = 20;
 const path = text(value => {
   const read = parsePath(value);
   return typeof read === 'string' ? read : null;

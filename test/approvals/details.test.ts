@@ -139,6 +139,18 @@ for (const engine of await engines()) {
       expect((await resolve(asked.referenceId, {})).status).toBe(200);
     });
 
+    test('no number of small fields folds one away on the page behind the link', async () => {
+      const args = {
+        ...Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at])),
+        command: 'rm',
+      };
+      const { text } = await gate.open((await gate.ask(key, 'transfer', { args })).token);
+      expect(text.split('<dl class="values">')).toHaveLength(2);
+      expect(text.slice(0, text.indexOf('<bdi>command</bdi>'))).not.toContain('<details');
+      // More than a grant can be bound to.
+      expect(text).not.toContain('id="lasting"');
+    });
+
     test('of a call that is too large to be held, the digest is not enough', async () => {
       const args = { text: 'x'.repeat(262_200), command: 'rm' };
       const asked = await gate.ask(key, 'transfer', { args });

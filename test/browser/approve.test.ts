@@ -36,7 +36,7 @@ describe.if(hasBrowser())('a person with a browser', () => {
     more: Record<string, unknown> = {},
   ): Promise<{ referenceId: string; link: string; bare: string }> {
     const { body } = await service.check(token, 'prod', toolName, more);
-    const printed = new RegExp(`Approval needed: prod__${toolName}\\n[^]*?Approve +(http\\S+)`);
+    const printed = new RegExp(`Approval needed: prod__${toolName}\\n[^]*?(?:Approve|Review) +(http\\S+)`);
     await until('the link is printed', () => printed.test(service.output));
     const link = printed.exec(service.output)?.[1] ?? '';
     return { referenceId: body.referenceId, link, bare: link.replace(/\?.*/, '') };
@@ -160,8 +160,8 @@ describe.if(hasBrowser())('a person with a browser', () => {
       expect(await page.locator('.values dd').allTextContents()).toEqual(['80', 'Ada <b>']);
       await page.getByText('not asked in the last 30 days').waitFor();
       await page.getByText('Approve for a while').click();
-      await page.getByLabel('In this session only').check();
-      await page.getByLabel('amount').check();
+      expect(await page.getByLabel('In this session only').isChecked()).toBe(true);
+      await page.getByLabel('customer.name').uncheck();
       await page.locator('#lasting').getByLabel('Note to the agent').fill('Go on.');
       await page.getByRole('button', { name: 'Approve for this long' }).click();
       await heading(page, 'Approved');

@@ -84,13 +84,23 @@ describe.if(hasBrowser())('what a card does not show', () => {
   test('is approved for a while in the narrowest way first', async () => {
     const session = await service.json('POST', '/v1/sessions', key, { label: 'ticket 4711' });
     const id = await hold({ path: '/tmp/a', mode: 'r' }, session.body.token);
+    const many = await hold(Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`k${at}`, at])));
     await use(async page => {
       await page.goto('/dashboard/approvals');
+      // A grant cannot be bound to all of its values, so it could be a wide one only.
+      await card(page, many)
+        .getByRole('button', { name: /^Approve prod__run/ })
+        .waitFor();
+      expect(
+        await card(page, many)
+          .getByRole('button', { name: /^Approve for a while/ })
+          .count(),
+      ).toBe(0);
       await card(page, id).getByRole('button', { name: 'Approve for a while…' }).click();
       const dialog = page.getByRole('dialog', { name: 'Approve for a while' });
       await dialog
         .getByText(
-          'For 15 minutes, this session of the key release agent may call prod__run without asking, with exactly the values that are shown here, until somebody revokes it.',
+          'For 15 minutes, this session of the key release agent may call prod__run without asking, with the values that are shown here and any further arguments, until somebody revokes it.',
         )
         .waitFor();
       await expectUsable(page);

@@ -395,7 +395,7 @@ describe.if(hasBrowser())('in a browser', () => {
     for (const [button, sent] of [
       ['Approve this call', { action: 'approve' }],
       ['Deny this call', { action: 'deny' }],
-      ['Approve for this long', { action: 'approve', duration: '8h' }],
+      ['Approve for this long', { action: 'approve', duration: '8h', only: 'session' }],
     ] as const)
       test(`"${button}" posts just that (script ${javaScriptEnabled ? 'on' : 'off'})`, async () => {
         posts.length = 0;
@@ -459,9 +459,11 @@ describe.if(hasBrowser())('in a browser', () => {
     await visit({ javaScriptEnabled: false }, async ({ page }) => {
       await page.goto('ask-informed');
       await page.getByText('Approve for a while').click();
-      await page.getByLabel('In this session only').check();
+      expect(await page.getByLabel('In this session only').isChecked()).toBe(true);
       const lasting = page.locator('#lasting');
-      await lasting.locator('input[name=same]').first().check();
+      const same = await lasting.locator('input[name=same]').all();
+      expect(await Promise.all(same.map(each => each.isChecked()))).not.toContain(false);
+      for (const each of same.slice(1)) await each.uncheck();
       await lasting.getByLabel('Note to the agent').fill('Only small ones.');
       await page.getByRole('button', { name: 'Approve for this long' }).click();
       await page.waitForURL(`**/v1/approve/${TOKEN}`);

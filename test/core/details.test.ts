@@ -251,6 +251,12 @@ test('a list has 8 KiB, and what has no room is counted', () => {
   expect(shown('all', JSON.stringify({ [key]: 1 })).fields[0]?.path).toBe(key);
 });
 
+test('the beginning of what is not complete is not complete either', () => {
+  const fields = [{ path: 'a', value: 'x' }];
+  expect(beginningOf({ question: null, fields, complete: true }).complete).toBe(true);
+  expect(beginningOf({ question: null, fields, complete: false }).complete).toBe(false);
+});
+
 test('256 KiB of a call are held, and beyond that the details are not complete', () => {
   const room = 262_144 - 1;
   expect(detailsOf(rule({ show: ['a'] }), { a: 'x'.repeat(room) })?.complete).toBe(true);

@@ -10,6 +10,13 @@ test('letters of another script are written out where they stand in a word', () 
   expect(visibleLines('a\nаb')).toBe('a\n\\u{0430}b');
 });
 
+test('a word of look-alikes is written out where it stands with Latin ones in an address, a path or a name', () => {
+  expect(visible('аррӏе.com')).toBe('\\u{0430}\\u{0440}\\u{0440}\\u{04CF}\\u{0435}.com');
+  expect(visible('а@example.com')).toBe('\\u{0430}@example.com');
+  expect(visible('rm /srv/с/x')).toBe('rm /srv/\\u{0441}/x');
+  expect(visible('ΑΒ_test')).toBe('\\u{0391}\\u{0392}_test');
+});
+
 test('an invisible character does not make two words of one', () => {
   expect(visible('а\u200Bdmin')).toBe('\\u{0430}\\u{200B}dmin');
 });
@@ -24,6 +31,16 @@ test('words of one script are left as they are, and so are those that are usuall
     'Tシャツ',
     'KTV唱歌',
     '3µs',
+    '3\u03BCs',
+    '10kΩ',
+    'Δt',
+    '2πr',
+    'α-helix',
+    'сахар',
+    'сахар, sugar',
+    'name="сахар"',
+    '{"name":"сахар"}',
+    'USB-кабель',
     'e\u0301',
     '한글abc',
   ])

@@ -295,15 +295,15 @@ function bytesOf({ question, inserted = [], fields, ...rest }: Details): Uint8Ar
 
 function readDetails(bytes: Uint8Array): Details {
   const [question, inserted, more, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
-  const { cut = [], ...rest }: More = typeof more === 'number' ? asBefore(more, flat) : more;
+  const { cut = [], ...rest }: More = typeof more === 'number' ? asBefore(more, question, flat) : more;
   const fields: Field[] = [];
   for (let at = 0; at < flat.length; at += 2) fields.push({ path: flat[at], value: flat[at + 1] });
   for (const [at, characters] of cut) (fields[at] as Field).characters = characters;
   return { question, ...(inserted.length > 0 && { inserted }), fields, ...rest };
 }
 
-/** A replica of an older version cuts values, and writes here how many fields it left out. */
-function asBefore(omitted: number, texts: readonly string[]): More {
-  const isCut = texts.some(text => /… \(cut[^()]*\)$/.test(text));
+/** A replica of an older version cuts values, also within the question, and writes here how many fields it left out. */
+function asBefore(omitted: number, question: string | null, texts: readonly string[]): More {
+  const isCut = /… \(cut[^()]*\)/.test(question ?? '') || texts.some(text => /… \(cut[^()]*\)$/.test(text));
   return { ...(omitted > 0 && { omitted }), complete: omitted === 0 && !isCut };
 }

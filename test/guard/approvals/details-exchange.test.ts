@@ -100,6 +100,7 @@ test('details of a replica of an older version are complete only if it cut nothi
   expect(await written([null, [], 0, 'a', 'x'])).toBe(true);
   expect(await written([null, [], 2, 'a', 'x'])).toBe(false);
   expect(await written([null, [], 0, 'a', 'x … (cut, 501 characters)'])).toBe(false);
+  expect(await written(['Run x … (cut, 501 characters)?', [{ from: 4, to: 29 }], 0])).toBe(false);
 });
 
 test('a part that was lost is asked for again', async () => {

@@ -2,7 +2,8 @@
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { answeredBy } from '../../../../../src/core/approval.ts';
+import { answeredBy, MAX_SAME } from '../../../../../src/core/approval.ts';
+import { bindable } from '../../../../../src/core/details.ts';
 import { visible } from '../../../../../src/core/visible.ts';
 import { announce } from '../../../announce.ts';
 import { Refusal } from '../../../api.ts';
@@ -51,7 +52,12 @@ export function Answers({ place, approval, look, changed, focus }: AnswersProps)
   const why = whyNot(approval, look, error);
   if (why !== null) return <p class="votes">{why}</p>;
   const tool = visible(toolOf(approval));
-  const isWhole = sight?.kind === 'whole';
+  // A grant that cannot be bound to all that is shown is not offered: padding must not push a value out of its bounds.
+  const lasts =
+    sight?.kind === 'whole' &&
+    approval.votes.needed === 1 &&
+    !needsPasskey(approval, 'approve') &&
+    bindable(look.whole?.details?.fields ?? []).length <= MAX_SAME;
   const deny = (
     <button
       type="button"
@@ -79,7 +85,7 @@ export function Answers({ place, approval, look, changed, focus }: AnswersProps)
       {noting && <Note of={note} />}
       <div class="answers">
         {sight?.kind === 'unseen' ? [deny, approve] : [approve, deny]}
-        {isWhole && approval.votes.needed === 1 && !needsPasskey(approval, 'approve') && (
+        {lasts && (
           <button type="button" class="plain" disabled={busy} onClick={() => setLasting(true)}>
             Approve for a while…<span class="unseen"> {tool}</span>
           </button>
@@ -96,16 +102,18 @@ export function Answers({ place, approval, look, changed, focus }: AnswersProps)
           <a href="/dashboard/account">Your passkeys</a>
         </p>
       )}
-      <ForAWhile
-        approval={approval}
-        look={look}
-        open={lasting}
-        onClose={() => {
-          clear();
-          setLasting(false);
-        }}
-        answer={answer}
-      />
+      {lasts && (
+        <ForAWhile
+          approval={approval}
+          look={look}
+          open={lasting}
+          onClose={() => {
+            clear();
+            setLasting(false);
+          }}
+          answer={answer}
+        />
+      )}
     </>
   );
 }

@@ -123,7 +123,7 @@ function Opened({ approval, bounds, all }: { approval: Approval; bounds: Bounds;
 
 function valuesWords(same: readonly string[], all: number): string {
   if (same.length === 0) return 'with any arguments';
-  if (same.length === all) return 'with exactly the values that are shown here';
+  if (same.length === all) return 'with the values that are shown here and any further arguments';
   return `with the same ${same.map(visible).join(', ')} and any other arguments`;
 }
 
