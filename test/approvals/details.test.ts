@@ -144,11 +144,13 @@ for (const engine of await engines()) {
         ...Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at])),
         command: 'rm',
       };
-      const { text } = await gate.open((await gate.ask(key, 'transfer', { args })).token);
+      const { token } = await gate.ask(key, 'transfer', { args });
+      const { text } = await gate.open(token);
       expect(text.split('<dl class="values">')).toHaveLength(2);
       expect(text.slice(0, text.indexOf('<bdi>command</bdi>'))).not.toContain('<details');
       // More than a grant can be bound to.
       expect(text).not.toContain('id="lasting"');
+      await gate.answer(token, { action: 'deny' });
     });
 
     test('of a call that is too large to be held, the digest is not enough', async () => {
