@@ -223,7 +223,7 @@ for (const engine of await engines()) {
       const keys = (await service.admin('GET', '/keys?limit=1000')).body.keys;
       expect(keys.find((key: { id: string }) => key.id === made).openTo).toEqual(kept);
       const faults: [unknown, string, RegExp][] = [
-        ['group:dev', '/openTo', /array/],
+        ['group:dev', '/openTo', /must be a list/],
         [['dev'], '/openTo/0', /must be group:<name> or person:<e-mail>/],
         [['group:dev', 'group:'], '/openTo/1', /names a group that must have 1 to 128 characters/],
         [['person:ann'], '/openTo/0', /such as group:dev or person:ann@example\.com/],
