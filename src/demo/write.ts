@@ -2,6 +2,7 @@
 // webhooks. It writes in pieces, because a transaction has a time limit.
 
 import type { Event, EventType } from '../core/event.ts';
+import { joinName } from '../core/name.ts';
 import type { Deps } from '../guard/deps.ts';
 import { newWebhookSecret } from '../guard/outgoing/sign.ts';
 import { encryptSecret } from '../guard/outgoing/webhooks.ts';
@@ -82,19 +83,19 @@ function ask(deps: Deps, tx: Transaction, approval: ApprovalRecord): void {
 
 async function answer(tx: Transaction, approval: ApprovalRecord): Promise<void> {
   const { id, status, resolvedAt, resolvedBy, grantExpiresAt, spentAt, note } = approval;
+  const tool = joinName(approval.serverName, approval.toolName);
   if (resolvedAt === null || resolvedBy === null || (status !== 'approved' && status !== 'denied')) return;
   await resolveApproval(tx, id, { status, at: resolvedAt, by: resolvedBy, grantExpiresAt, note });
   if (spentAt !== null) await spendApproval(tx, id, spentAt);
-  if (resolvedBy === 'link') return;
   const action = status === 'approved' ? 'approval.approve' : 'approval.deny';
-  const detail = { grantExpiresAt: grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString() };
+  const ends = grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString();
   await insertChange(tx, {
     id: idAt(resolvedAt),
     at: resolvedAt,
     actor: resolvedBy,
     action,
     target: id,
-    detail,
+    detail: { tool, grantExpiresAt: ends },
   });
 }
 
@@ -103,13 +104,14 @@ function wantsVotes({ approverGroup, status }: ApprovalRecord): boolean {
 }
 
 /** The first of the votes that are needed. */
-async function vote(tx: Transaction, { id, createdAt, votesNeeded }: ApprovalRecord): Promise<void> {
+async function vote(tx: Transaction, approval: ApprovalRecord): Promise<void> {
+  const { id, serverName, toolName, createdAt, votesNeeded } = approval;
   const operator = await findOperatorCredential(tx, ON_CALL);
   if (operator === null) return;
   const at = createdAt + 20_000;
   const by = `operator:${ON_CALL}`;
   await insertVote(tx, { approvalId: id, operatorId: operator.id, by, at });
-  const detail = { approved: 1, needed: votesNeeded };
+  const detail = { tool: joinName(serverName, toolName), approved: 1, needed: votesNeeded };
   await insertChange(tx, { id: idAt(at), at, actor: by, action: 'approval.vote', target: id, detail });
 }
 

@@ -56,6 +56,15 @@ function suite(engine: Engine): void {
     expect(deliveries.delivered).toBeGreaterThan(deliveries.failed);
   });
 
+  test('every answer is a change that names the tool, by a link too', async () => {
+    const { changes } = await get('/changes?limit=1000');
+    const answers = changes.filter(({ action }: { action: string }) => action.startsWith('approval.'));
+    expect(new Set(answers.map(({ detail }: { detail: { tool?: string } }) => typeof detail.tool))).toEqual(
+      new Set(['string']),
+    );
+    expect(answers.some(({ actor }: { actor: string }) => actor === 'link')).toBe(true);
+  });
+
   test('approvals ended in every way, and some wait', async () => {
     const { approvals } = await get('/approvals?limit=1000');
     const states = new Set(approvals.map((each: { status: string }) => each.status));
