@@ -103,7 +103,7 @@ export const DECIDES_LATER: PathList = {
         .screwdriver.yaml screwdriver.yaml bitbucket-pipelines.yml azure-pipelines* cloudbuild*.yaml cloudbuild*.yml
         cloudbuild*.json buildspec*.yml buildspec*.yaml appspec.yml jenkinsfile jenkinsfile* *.jenkinsfile codefresh.yml
         .codefresh/ bitrise.yml wercker.yml shippable.yml .vela.yml .vela.yaml .prow.yaml .zuul.yaml .zuul.d/ .sourcehut/
-        earthfile dagger.json .goreleaser.yml .goreleaser.yaml netlify.toml vercel.json render.yaml heroku.yml
+        earthfile dagger.json amplify.yml .ebextensions/ .readthedocs.yml .readthedocs.yaml .goreleaser.yml .goreleaser.yaml netlify.toml vercel.json render.yaml heroku.yml
         renovate.json* .renovaterc* .mergify.yml codeowners`,
     },
     {
@@ -111,8 +111,8 @@ export const DECIDES_LATER: PathList = {
       entries: `.claude/ .codex/ .cursor/ .gemini/ .windsurf/ .codeium/ .goose/ .agents/ .agent/ .grok/ .qwen/ .roo/ .roomodes
         .cline/ .clinerules/ .clinerules* .kiro/ .amazonq/ .junie/ .opencode/ opencode.json opencode.jsonc .aider* .continue/
         .continuerc.json .zed/ .trae/ .augment/ .augment-guidelines .kilocode/ .kilocodemodes .factory/ .crush/ crush.json
-        .crush.json .copilot/ .tabnine/ .cody/ .sourcegraph/ .openhands/ .devin/ .warp/ .rules .cursorrules .windsurfrules
-        .rooignore .roorules* .goosehints .mcp.json mcp.json .mcp/ mcp.toml claude.md claude.*.md agents.md agents.*.md
+        .crush.json .copilot/ .tabnine/ .cody/ .sourcegraph/ .openhands/ .devin/ .warp/ .qoder/ .lingma/ .iflow/ iflow.md .codebuddy/ codebuddy.md .amp/ .rules .cursorrules .windsurfrules
+        .rooignore .roorules* .goosehints* .mcp.json mcp.json .mcp/ mcp.toml claude.md claude.*.md agents.md agents.*.md
         agent.md gemini.md qwen.md grok.md warp.md crush.md codex.md copilot-instructions.md *.instructions.md
         *.prompt.md *.chatmode.md *.agent.md skill.md .goose.yaml .hermes/ gemini-extension.json .claude-plugin/`,
     },

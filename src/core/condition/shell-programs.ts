@@ -83,7 +83,9 @@ const LOG = new RegExp(
   `^(-(\\d+|[pswiu]+|[nSGU]|[nU]\\d+)|--no-(merges|patch|color|decorate|ext-diff|textconv)|--(${[
     'oneline|stat|shortstat|numstat|name-only|name-status|graph|all|decorate|abbrev-commit|follow|reverse|merges|patch',
     'first-parent|cached|staged|word-diff|ignore-all-space|summary',
-    '(since|until|after|before|author|grep|format|pretty|date|max-count|unified|diff-filter|color)=.*',
+    '(since|until|after|before|author|grep|date|max-count|unified|diff-filter|color)=.*',
+    // To show a signature, git runs gpg or whatever else it is told.
+    '(format|pretty)=(?!.*%[-+ ]?G).*',
   ].join('|')}))$`,
   's',
 );

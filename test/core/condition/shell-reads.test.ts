@@ -106,6 +106,8 @@ test.each([
   'git log --output=x',
   'git log -L 1,5:.env',
   'git log --ext-diff',
+  "git log --format='%h %G?'",
+  "git show '--pretty=format:%-GS'",
   'git -c core.pager=./x log',
   'git -C / log',
   'git show :0:.env',
