@@ -346,6 +346,27 @@ describe('one service', () => {
     );
   });
 
+  test('a grant for the same values frees nothing in another folder', async () => {
+    const own = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+    const judged = async (cwd: string) =>
+      heard(
+        (
+          await service.json('POST', '/v1/hooks/claude-code/command', own.key, {
+            ...claudeEvent('PreToolUse', 'Bash', { command: 'make' }),
+            tool_name: 'Bash',
+            cwd,
+          })
+        ).body,
+      );
+    await judged('/p');
+    const [opened] = await rows<{ id: string }>(`SELECT id FROM approvals WHERE key_id = '${own.keyId}'`);
+    const answer = { action: 'approve', duration: '15m', same: ['command'] };
+    expect((await service.admin('POST', `/approvals/${opened?.id}/resolve`, answer)).status).toBe(200);
+    expect(await judged('/q')).not.toBe('allow');
+    expect(await judged('/p')).toBe('allow');
+    expect(await judged('/p')).toBe('allow');
+  });
+
   test('an event that is not about a call is answered with nothing, and leaves no entry', async () => {
     const before = await count('audit');
     const after = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {} };

@@ -49,12 +49,15 @@ export function ask(
   { rule, argsDigest, definitionDigest, ruleDigest }: Asked,
   {
     args,
+    folder = null,
     person,
     carriers,
     subscribers,
     now,
   }: {
     args: Json | undefined;
+    /** In which a coding agent works. */
+    folder?: string | null | undefined;
     /** The person for whom the session acts; null if it acts for nobody. */
     person: PersonFacts | null;
     carriers: readonly Carrier[];
@@ -93,7 +96,7 @@ export function ask(
     approverGroup,
     votesNeeded,
     // Several votes open no grant, nor does a proven one.
-    valueDigests: votesNeeded > 1 || proof !== null ? null : valueDigests(deps.vault, id, args),
+    valueDigests: votesNeeded > 1 || proof !== null ? null : valueDigests(deps.vault, id, args, folder),
   };
   const { token, hash } = mintToken('approval');
   insertApproval(tx, approval, hash);

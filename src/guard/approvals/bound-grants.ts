@@ -1,5 +1,5 @@
 // Grants that free only some calls of a key to a tool: those of one session, or those whose values at some paths equal
-// the values of the call that was approved. The values are compared by keyed digests. They were computed when the
+// the values of the call that was approved, in the same working folder if a coding agent made it. The values are compared by keyed digests. They were computed when the
 // approval was asked for, since arguments are not kept, and stored without the paths: names in arguments are arguments.
 
 import { type Path, parsePath, valueAt } from '../../core/argument-path.ts';
@@ -26,12 +26,21 @@ export type Bounds = Pick<GrantRecord, 'sessionId' | 'samePaths' | 'sameDigest'>
 const BOUND = 'bound ';
 
 /** What is kept of the call's values while the question is open. */
-export function valueDigests(vault: Vault, approvalId: string, args: Json | undefined): string {
+export function valueDigests(
+  vault: Vault,
+  approvalId: string,
+  args: Json | undefined,
+  folder: string | null = null,
+): string {
   const key = vault.valueKey(approvalId);
-  return comparableValues(args)
+  const values = comparableValues(args);
+  return (folder === null ? values : [{ path: FOLDER, text: folder }, ...values])
     .map(({ path, text }) => pathDigest(key, path) + valueDigest(key, path, text))
     .join('');
 }
+
+/** No path to an argument is empty, so this one stands for the folder in which an agent works. */
+const FOLDER: Path = [];
 
 /** It throws if the call has no session, or no value at a path. */
 export function boundsOf(vault: Vault, approval: ApprovalRecord, { only, same }: Binds): Bounds {
@@ -49,7 +58,9 @@ export function boundsOf(vault: Vault, approval: ApprovalRecord, { only, same }:
     const message = 'this call has no value there that can be compared';
     throw invalidInput([{ path: `/same/${index}`, message }]);
   });
-  return { sessionId, samePaths: JSON.stringify(same), sameDigest: joined(key, digests) };
+  const folder = kept.get(pathDigest(key, FOLDER));
+  const all = folder === undefined ? digests : [folder, ...digests];
+  return { sessionId, samePaths: JSON.stringify(same), sameDigest: joined(key, all) };
 }
 
 /** The digest of the rule as a grant with these bounds keeps it. */
@@ -69,11 +80,12 @@ export function isWithinBounds(
   grant: GrantRecord,
   sessionId: string | null,
   args: Json | undefined,
+  folder: string | null = null,
 ): boolean {
   if (grant.sessionId !== null && grant.sessionId !== sessionId) return false;
   if (grant.samePaths === null) return true;
   const key = vault.valueKey(grant.referenceId);
-  const digests: string[] = [];
+  const digests = folder === null ? [] : [valueDigest(key, FOLDER, folder)];
   for (const text of JSON.parse(grant.samePaths) as string[]) {
     const path = parsePath(text) as Path;
     const value = valueAt(args, path);

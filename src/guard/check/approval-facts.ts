@@ -144,13 +144,13 @@ export class ApprovalFacts {
   }
 
   #grantFor(asking: Asking): GrantRecord | undefined {
-    const { principal, args } = asking.request;
+    const { principal, args, agent } = asking.request;
     return this.#grants.find(
       each =>
         isSameTool(each, asking.request) &&
         !isOwn(each, asking) &&
         grantCovers(each, asking) &&
-        isWithinBounds(this.#deps.vault, each, principal.sessionId, args),
+        isWithinBounds(this.#deps.vault, each, principal.sessionId, args, agent?.folder),
     );
   }
 

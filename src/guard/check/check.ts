@@ -279,9 +279,16 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     if (opens) {
       const { subscribers } = approvals;
       const { person } = each;
-      const { args } = request;
+      const { args, agent } = request;
       const approval = slice.spend(() =>
-        ask(this.#deps, tx, entry, asking, { args, person, carriers, subscribers, now }),
+        ask(this.#deps, tx, entry, asking, {
+          args,
+          folder: agent?.folder,
+          person,
+          carriers,
+          subscribers,
+          now,
+        }),
       );
       this.#hasAsked = true;
       entry.referenceId = approval.id;
