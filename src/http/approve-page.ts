@@ -77,7 +77,7 @@ export function askPage(facts: ApprovalFacts, ask: Ask): Response {
     connects: passkey === 'ready',
     body: card(
       ask.action === null ? 'May this tool call run?' : HEADINGS[ask.action],
-      html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to make this call${facts.personEmail === null ? null : html` for <b>${named(facts.personEmail)}</b>`}. It has not run.</p>
+      html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to call ${fullName(facts)}${facts.personEmail === null ? null : html` for <b>${named(facts.personEmail)}</b>`}. It has not run.</p>
 ${driftShown(insight)}
 ${detailsShown(insight)}
 ${factList(facts, now, insight)}

@@ -148,6 +148,8 @@ for (const engine of await engines()) {
       const { text } = await gate.open(token);
       expect(text.split('<dl class="values">')).toHaveLength(2);
       expect(text.slice(0, text.indexOf('<bdi>command</bdi>'))).not.toContain('<details');
+      // However long the values are, the name of the tool stands above them.
+      expect(text.slice(0, text.indexOf('<dl class="values">'))).toContain('transfer');
       // More than a grant can be bound to.
       expect(text).not.toContain('id="lasting"');
       await gate.answer(token, { action: 'deny' });
