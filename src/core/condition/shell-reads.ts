@@ -158,8 +158,15 @@ const ADDRESS = /\.git\/?$/i;
 
 export function shellSecret(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return false;
-  const words = new Set([...text.replace(QUOTES, '').split(BETWEEN_WORDS), ...text.split(BETWEEN_WORDS)]);
+  const words = new Set(textsOf(text).flatMap(each => each.split(BETWEEN_WORDS)));
   return [...words].some(each => LIKE_A_PATH.test(each) && !ADDRESS.test(each) && pathSecret(each) === true);
+}
+
+/** Where paths may stand: in the arguments of plain commands, but not in sentences such as the message of a commit. */
+function textsOf(text: string): string[] {
+  const steps = shellSteps(text);
+  if (steps === null) return [text, text.replace(QUOTES, '')];
+  return steps.flatMap(({ args }) => args.filter(each => !/\s/.test(each)));
 }
 
 /** `.e''nv` is `.env`. */

@@ -165,6 +165,7 @@ describe('secrets that a command line names', () => {
   test.each([
     'npm test',
     'git commit -m "read credentials from process.env"',
+    'git commit -m "keep .env out of the image, and ~/.ssh too"',
     'git clone https://example.com/x.git',
     'cat .env.example',
     'echo key secrets',
