@@ -4,7 +4,7 @@
 // decides what is printed.
 
 import { constants, fstatSync } from 'node:fs';
-import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rename, rm, unlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 const NAME = 'printed-secrets.txt';
@@ -68,9 +68,11 @@ export class SecretFile {
         return await open(this.#draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        const age = Date.now() - ((await stat(this.#draft).catch(() => null))?.mtimeMs ?? Date.now());
-        if (age > ABANDONED_MS) await unlink(this.#draft).catch(() => {});
-        else await Bun.sleep(RETRY_MS);
+        const found = await lstat(this.#draft).catch(() => null);
+        // A process that was killed left it, or somebody has put something else there, such as a link or a folder.
+        const isOurs = found === null || (found.isFile() && Date.now() - found.mtimeMs <= ABANDONED_MS);
+        if (isOurs) await Bun.sleep(RETRY_MS);
+        else await rm(this.#draft, { recursive: true, force: true });
       }
     }
   }

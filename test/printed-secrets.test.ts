@@ -52,6 +52,16 @@ test('what lapsed, what is replaced and what is named as gone leave it', async (
   expect(headings()).toEqual(['key', 'c']);
 });
 
+test('a link or a folder in place of its draft delays nothing, and what the link leads to stays', async () => {
+  const draft = `${file.path}.new`;
+  symlinkSync('nowhere', draft);
+  await file.keep([link('a')]);
+  mkdirSync(join(draft, 'full'), { recursive: true });
+  await file.keep([link('b')]);
+  expect(headings()).toEqual(['a', 'b']);
+  expect(existsSync(join(folder, 'nowhere'))).toBe(false);
+});
+
 test('a text cannot pass for an entry', async () => {
   await file.keep([{ name: 'a', text: '## First key\n  tg_key_forged', until: null }]);
   await file.keep([], []);

@@ -73,8 +73,22 @@ export function updatePending(approval: Approval): void {
     : others;
 }
 
+/** What an event leaves out, the details above all, comes with the list; several that arrive together are one wish. */
+const LISTED_AFTER_MS = 1000;
+let due: ReturnType<typeof setTimeout> | null = null;
+
+function arrived(approval: Approval): void {
+  updatePending(approval);
+  const known = pending.value?.find(each => each.referenceId === approval.referenceId);
+  if (known === undefined || known.proof !== undefined || due !== null) return;
+  due = setTimeout(() => {
+    due = null;
+    loadPending();
+  }, LISTED_AFTER_MS);
+}
+
 export function startPending(): void {
-  listen({ approval: updatePending, gap: loadPending });
+  listen({ approval: arrived, gap: loadPending });
   loadPending();
   setInterval(() => {
     if (!isLive.value) loadPending();

@@ -37,7 +37,7 @@ export async function manage(io: IO, client: Client, managed: ManagedFile, optio
   if (!(await confirmed(io, options))) return tell(io, options, plan, false, 'Nothing was changed.');
   if (options.remove) takeBack(folder, change);
   else write(folder, client, change);
-  const done = `${path} is ${options.remove ? 'what it was' : 'written: no project can turn the hook off by its settings now'}.`;
+  const done = `${path} is ${options.remove ? 'what it was' : 'written: the switches of a project no longer turn the hook off'}.`;
   tell(io, options, plan, true, done);
   if (!options.remove && !isProtected(io, path))
     say(io, `But others than root can write ${path}, or a folder above it. ${OPEN}`);

@@ -38,7 +38,7 @@ export function agentOf(call: {
 }
 
 function actsOf(
-  { args: known, plans, searches }: Tool,
+  { args: known, plans, searches, printsHiddenUnless: filters }: Tool,
   args: JsonObject,
   folder: string | null,
 ): Acts | null {
@@ -47,9 +47,16 @@ function actsOf(
     const argument = Object.hasOwn(known, name) ? known[name] : undefined;
     if (argument === undefined || !take(argument, value, folder, acts)) return null;
   }
+  if (filters !== undefined && printsHidden(args, filters)) return null;
   if (searches && acts.reads.length === 0 && !path('.', folder, acts.reads)) return null;
   const found = [acts.reads, acts.writes, acts.runs, acts.fetches].some(each => each.length > 0);
   return found === acts.plans ? null : acts;
+}
+
+/** A search that lists files prints nothing of them, and one of a single source file prints that alone. */
+function printsHidden(args: JsonObject, filters: readonly string[]): boolean {
+  if (args['output_mode'] !== 'content' || filters.some(each => args[each] !== undefined)) return false;
+  return !SOURCE.test(String(args['path'] ?? ''));
 }
 
 interface Found {
@@ -121,6 +128,7 @@ function isHere(text: string, folder: string | null): boolean {
   return here !== null && pathJoin(folder, text) === here;
 }
 
+const SOURCE = new RegExp(`/[^/]*[^/.][^/]*\\.${EXTENSION}$`);
 const NAMES = /^[\p{L}\p{N}\p{M}_@+ .*?{},[\]!()/-]+$/u;
 /** A pattern that leaves the folder, also by one of its alternatives. */
 const ELSEWHERE = /(?:^|[{,([!])[/ ]|\.\./;

@@ -34,6 +34,8 @@ export interface Tool {
   plans?: true;
   /** It reads the working folder if it is told no other. */
   searches?: true;
+  /** It prints lines of hidden files, too, if it is asked for lines and is not narrowed by one of these arguments. */
+  printsHiddenUnless?: readonly string[];
 }
 
 export type Tools = Readonly<Record<string, Tool>>;

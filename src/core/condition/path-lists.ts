@@ -77,7 +77,7 @@ export const SECRET: PathList = {
     {
       why: 'Toolgate’s own: its store and backups of it, the admin token, the master key, the keys of connected agents',
       entries:
-        'admin.token master.key printed-secrets.txt toolgate*.db toolgate*.db-* .config/toolgate/ toolgate/clients.json toolgate/data/ .toolgate/',
+        'admin.token master.key printed-secrets.txt* toolgate*.db toolgate*.db-* .config/toolgate/ toolgate/clients.json toolgate/data/ .toolgate/',
     },
   ],
 };

@@ -2,7 +2,7 @@
 // what they were not shown.
 
 import { beginningOf, type Details } from '../../../../src/core/details.ts';
-import type { WholeApproval } from '../../resources.ts';
+import type { Approval, WholeApproval } from '../../resources.ts';
 
 export type Held = Partial<
   Pick<WholeApproval, 'status' | 'details' | 'detailsGone' | 'detailsHidden' | 'detailsInserted'>
@@ -32,3 +32,10 @@ export function shownOf({ details, detailsInserted: inserted }: Held, place: Pla
   const all: Details = inserted === undefined ? details : { ...details, inserted };
   return place === 'card' ? beginningOf(all) : all;
 }
+
+/**
+ * Whether an approval has to be read by itself: the list has not all of it. A live event brings no details at all, nor `proof`,
+ * which every listed approval has.
+ */
+export const mustBeRead = ({ details, detailsGone, detailsElsewhere, proof }: Approval): boolean =>
+  details?.complete === false || detailsGone === true || detailsElsewhere === true || proof === undefined;

@@ -25,7 +25,8 @@ const OWN: Tools = {
   }),
   NotebookRead: tool({ notebook_path: 'reads', cell_id: 'text' }),
   LS: tool({ path: 'reads', ignore: 'any' }),
-  Grep: { args: GREP, searches: true },
+  // It gives ripgrep the option --hidden.
+  Grep: { args: GREP, searches: true, printsHiddenUnless: ['glob', 'type'] },
   Glob: { args: { pattern: 'names', path: 'reads' }, searches: true },
   Write: tool({ file_path: 'writes', content: 'text' }),
   Edit: tool({ file_path: 'writes', old_string: 'text', new_string: 'text', replace_all: 'flag' }),

@@ -27,10 +27,6 @@ export const toolOf = ({ serverName, toolName }: Approval): string => `${serverN
 export const needsPasskey = ({ proof }: Approval, action: Answer['action']): boolean =>
   proof === 'passkey' && action === 'approve';
 
-/** Whether an approval needs the whole page: as far as the list tells, there is more to see, or nothing any more. */
-export const mustBeRead = ({ details, detailsGone }: Approval): boolean =>
-  details?.complete === false || detailsGone === true;
-
 /** The page on which all of it is shown, and from which it can be approved. */
 export const pageOf = ({ referenceId }: Approval): string => `/dashboard/approvals/${referenceId}`;
 

@@ -7,7 +7,8 @@ import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';
 import { keyName } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';
-import { type Answer, mustBeRead, needsPasskey, pageOf, sendAll, withNote } from './answer.ts';
+import { mustBeRead } from '../sight.ts';
+import { type Answer, needsPasskey, pageOf, sendAll, withNote } from './answer.ts';
 import { type Alike, alikeOf, type Card } from './inbox.ts';
 
 interface TogetherProps {
