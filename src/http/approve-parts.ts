@@ -4,6 +4,7 @@
 
 import { answeredBy, earlierCounts } from '../core/approval.ts';
 import { lengthOf } from '../core/argument-path.ts';
+import { languageOf, partsOf } from '../core/colours.ts';
 import { DETAILS_GONE, type Details, questionParts } from '../core/details.ts';
 import { BEGINNING } from '../core/details-room.ts';
 import { joinName } from '../core/name.ts';
@@ -47,6 +48,14 @@ export const PARTS_STYLE = `
 .values details { border: 0; padding: 0; }
 .values summary { white-space: normal; cursor: pointer; }
 .values .whole { display: block; max-height: 60vh; margin-top: 0.4rem; padding: 0.5rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--sheet); }
+.v-name { color: var(--accent); }
+.v-string { color: light-dark(#1b6e3c, #7fd1a0); }
+.v-number, .v-word { color: light-dark(#8a3ffc, #c3a6ff); }
+.v-sign { font-weight: 700; }
+.v-comment { color: var(--soft); }
+.v-added { color: light-dark(#1b6e3c, #7fd1a0); }
+.v-removed { color: light-dark(#b3261e, #ff9a94); }
+.v-part { font-weight: 600; }
 .length { color: var(--soft); font-family: system-ui, sans-serif; }
 .warning { border-left-color: #b3261e; font-weight: 600; }
 .recent { list-style: none; padding-top: 0.6rem; display: grid; gap: 0.3rem; overflow-wrap: anywhere; }
@@ -82,7 +91,18 @@ function part({ text, given }: ReturnType<typeof questionParts>[number]): Html {
 
 /** A long value is folded: its beginning and its length are shown, and all of it once somebody opens it. */
 function value({ path, value }: Details['fields'][number]): Html {
-  return html`<div><dt>${named(path)}</dt><dd>${isLong(value) ? folded(value) : html`<bdi>${visibleLines(value)}</bdi>`}</dd></div>`;
+  return html`<div><dt>${named(path)}</dt><dd>${isLong(value) ? folded(path, value) : html`<bdi>${coloured(path, value, visibleLines(value))}</bdi>`}</dd></div>`;
+}
+
+/** A longer value has no colours: the page would be several times as large. */
+const MOST_COLOURED = 8_192;
+
+/** The text as it is shown, with colours where the language of the value is known. */
+function coloured(path: string, value: string, shown: string): Html[] {
+  const language = value.length > MOST_COLOURED ? null : languageOf(path, value);
+  return partsOf(shown, language).map(({ text, kind }) =>
+    kind === null ? html`${text}` : html`<span class="v-${kind}">${text}</span>`,
+  );
 }
 
 function isLong(value: string): boolean {
@@ -91,14 +111,14 @@ function isLong(value: string): boolean {
 
 const FOLDED_CHARS = 200;
 
-function folded(value: string): Html {
+function folded(path: string, value: string): Html {
   const start = Array.from(value.slice(0, 2 * FOLDED_CHARS))
     .slice(0, FOLDED_CHARS)
     .join('');
   const lines = value.split('\n').length;
   const length = `${lengthOf(value).toLocaleString('en')} characters${lines === 1 ? '' : `, ${lines.toLocaleString('en')} lines`}`;
   return html`<details><summary><bdi>${visible(start)}</bdi>… <span class="length">(${length}: show all)</span></summary>
-<bdi class="whole">${visibleLines(value, Number.POSITIVE_INFINITY)}</bdi></details>`;
+<bdi class="whole">${coloured(path, value, visibleLines(value, Number.POSITIVE_INFINITY))}</bdi></details>`;
 }
 
 function incompleteWords({ omitted = 0, omittedCharacters = 0 }: Details): string {

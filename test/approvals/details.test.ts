@@ -142,10 +142,13 @@ for (const engine of await engines()) {
     test('no number of small fields folds one away on the page behind the link', async () => {
       const args = {
         ...Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`k${at}`, at])),
-        command: 'rm',
+        command: 'rm -rf "<b>"',
       };
       const { token } = await gate.ask(key, 'transfer', { args });
       const { text } = await gate.open(token);
+      expect(text).toContain(
+        'rm <span class="v-name">-rf</span> <span class="v-string">&quot;&lt;b&gt;&quot;</span>',
+      );
       expect(text.split('<dl class="values">')).toHaveLength(2);
       expect(text.slice(0, text.indexOf('<bdi>command</bdi>'))).not.toContain('<details');
       // However long the values are, the name of the tool stands above them.
