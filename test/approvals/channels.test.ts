@@ -110,7 +110,7 @@ for (const engine of await engines()) {
       expect(general.arrivals).toHaveLength(1);
       const card = readCard(open.arrivals[0]?.text ?? '');
       expect(card.lines.slice(2, 4)).toEqual(['Refund 4711.25?', 'amount: 4711.25']);
-      expect(card.actions.map(each => each.title)).toEqual(['Approve', 'Deny', 'Review']);
+      expect(card.actions.map(each => each.title)).toEqual(['Review', 'Approve', 'Deny']);
       const closed = readCard(team.arrivals[0]?.text ?? '');
       expect(closed.actions[0]).toMatchObject({
         title: 'Review',

@@ -41,6 +41,7 @@ for (const engine of await engines()) {
         policyName,
         policyVersion: 1,
         index: 1,
+        name: null,
         tool: '*',
         action: 'require_approval',
         when: ['size(args) < 9'],
