@@ -304,7 +304,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return verdict;
   }
 
-  /** Those of large arguments take up to 50 ms, and are made once the locks are released. */
+  /** Those of large arguments take up to about 100 ms, and are made once the locks are released. */
   #holdDetails(slice: Slice, { rule, request }: Asking, referenceId: string, expiresAt: number): void {
     if (rule.show === undefined && rule.ask === undefined) return;
     const make = () => detailsOf(rule, request.args, request.agent?.folder);
