@@ -93,8 +93,7 @@ await onEachEngine(store => {
     // Every form, whatever was drawn: one row, and of two rows each the number, the word, both or neither are the same.
     await insert([ids++, 1, 'word', null]);
     for (const number of [1, 2])
-      for (const word of ['word', 'other'])
-        await insert([ids++, 1, 'word', null, ids++, number, word, null]);
+      for (const word of ['word', 'other']) await insert([ids++, 1, 'word', null, ids++, number, word, null]);
     const [row] = await lane.all<{ count: number }>(
       `SELECT count(*) AS count FROM pg_prepared_statements WHERE statement LIKE 'INSERT INTO inserted (id, number, word, %'`,
     );
