@@ -2,6 +2,7 @@
 // with such paths in them.
 
 import { isObject, type Json } from './json.ts';
+import { codePoints } from './text-length.ts';
 
 /** The names and indexes that lead to a value in the arguments. */
 export type Path = readonly (string | number)[];
@@ -26,7 +27,7 @@ const PATH_FORM =
 
 /** Reads `customer.name`, `items[0].sku` and `["odd name"]`, or says what is wrong. */
 export function parsePath(text: string): Path | string {
-  if (lengthOf(text) > MAX_PATH) return `must have at most ${MAX_PATH} characters`;
+  if (codePoints(text) > MAX_PATH) return `must have at most ${MAX_PATH} characters`;
   const { path, end } = stepsIn(text, 0);
   return path.length > 0 && end === text.length ? path : PATH_FORM;
 }
@@ -87,15 +88,4 @@ export function pathText(path: Path, most: number): string {
     else text += `[${JSON.stringify(step.slice(0, most + 1))}]`;
   }
   return text;
-}
-
-/** In characters (code points). */
-export function lengthOf(text: string): number {
-  let length = text.length;
-  for (let at = 0; at < text.length - 1; at++) {
-    if ((text.codePointAt(at) as number) <= 0xffff) continue;
-    length--;
-    at++;
-  }
-  return length;
 }

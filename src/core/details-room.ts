@@ -1,7 +1,8 @@
 // How much of details there is room for: in memory, and where only their beginning is given. What is left out is counted.
 // Long values are cut shorter before a field is left out, so that nobody hides one field behind others that are long.
 
-import { lengthOf, MAX_PATH } from './argument-path.ts';
+import { MAX_PATH } from './argument-path.ts';
+import { codePoints, utf8Length } from './text-length.ts';
 
 export interface Field {
   path: string;
@@ -55,7 +56,7 @@ export function withinRoom(details: Details, room: Room): Details {
 export function cutText(text: string, most: number, counted = true): Pick<Field, 'value' | 'characters'> {
   const kept = keptLength(text, most);
   if (kept === text.length) return { value: text.toWellFormed() };
-  const characters = counted ? lengthOf(text) : null;
+  const characters = counted ? codePoints(text) : null;
   return { value: text.slice(0, kept).toWellFormed() + remark(characters), characters };
 }
 
@@ -84,7 +85,7 @@ interface Measured {
 function measure(field: Field): Measured {
   const { value, characters } = field;
   const content = characters === undefined ? value : value.slice(0, -remark(characters).length);
-  return { field, content, length: lengthOf(content) };
+  return { field, content, length: codePoints(content) };
 }
 
 function fit(details: Details, all: readonly Measured[], room: Room): Details {
@@ -123,15 +124,4 @@ function cutField({ field, content, length }: Measured, most: Room): Field {
   const total = field.characters === undefined ? length : field.characters;
   const value = content.slice(0, keptLength(content, most.value)) + remark(total);
   return { path, value, characters: total };
-}
-
-/** Counted, not encoded: details are encoded only into buffers that are overwritten afterwards. */
-function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit < 0x80) continue;
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-  }
-  return bytes;
 }

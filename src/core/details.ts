@@ -3,15 +3,7 @@
 // for all of them together; details-room.ts leaves out what has no room, also where only their beginning is given.
 // Whoever shows them makes invisible characters visible.
 
-import {
-  lengthOf,
-  MAX_PATH,
-  type Path,
-  parseQuestion,
-  pathText,
-  readPath,
-  valueAt,
-} from './argument-path.ts';
+import { MAX_PATH, type Path, parseQuestion, pathText, readPath, valueAt } from './argument-path.ts';
 import {
   BEGINNING,
   cutText,
@@ -24,6 +16,7 @@ import {
 import { ExactNumber } from './exact-number.ts';
 import { isObject, type Json } from './json.ts';
 import type { Rule } from './policy.ts';
+import { codePoints } from './text-length.ts';
 
 export type { Details } from './details-room.ts';
 
@@ -52,7 +45,7 @@ export function questionParts({
 
 /** The fields that a grant can be bound to: the call has a value there, and the path is one that can be written. */
 export function bindable(fields: Details['fields']): Details['fields'] {
-  return fields.filter(({ path, value }) => value !== NOT_GIVEN && lengthOf(path) <= MAX_PATH);
+  return fields.filter(({ path, value }) => value !== NOT_GIVEN && codePoints(path) <= MAX_PATH);
 }
 
 /** In characters. A value that is longer is cut in the question, and is a field besides. */

@@ -3,11 +3,11 @@
 // characters.
 
 import { answeredBy, earlierCounts } from '../core/approval.ts';
-import { lengthOf } from '../core/argument-path.ts';
 import { languageOf, partsOf } from '../core/colours.ts';
 import { DETAILS_GONE, type Details, questionParts } from '../core/details.ts';
 import { BEGINNING } from '../core/details-room.ts';
 import { joinName } from '../core/name.ts';
+import { codePoints } from '../core/text-length.ts';
 import { MOST_BREAKS, visible, visibleLines } from '../core/visible.ts';
 import type { Context } from '../guard/approvals/context.ts';
 import type { ShownDetails } from '../guard/approvals/shown-details.ts';
@@ -106,7 +106,7 @@ function coloured(path: string, value: string, shown: string): Html[] {
 }
 
 function isLong(value: string): boolean {
-  return lengthOf(value) > BEGINNING.value || value.split('\n', MOST_BREAKS + 2).length > MOST_BREAKS + 1;
+  return codePoints(value) > BEGINNING.value || value.split('\n', MOST_BREAKS + 2).length > MOST_BREAKS + 1;
 }
 
 const FOLDED_CHARS = 200;
@@ -116,7 +116,7 @@ function folded(path: string, value: string): Html {
     .slice(0, FOLDED_CHARS)
     .join('');
   const lines = value.split('\n').length;
-  const length = `${lengthOf(value).toLocaleString('en')} characters${lines === 1 ? '' : `, ${lines.toLocaleString('en')} lines`}`;
+  const length = `${codePoints(value).toLocaleString('en')} characters${lines === 1 ? '' : `, ${lines.toLocaleString('en')} lines`}`;
   return html`<details><summary><bdi>${visible(start)}</bdi>… <span class="length">(${length}: show all)</span></summary>
 <bdi class="whole">${coloured(path, value, visibleLines(value, Number.POSITIVE_INFINITY))}</bdi></details>`;
 }

@@ -4,6 +4,7 @@
 // kinds of characters, so that usually a character costs one look-up.
 
 import { RE2JS } from '@bufbuild/re2';
+import { utf8Length } from '../text-length.ts';
 import { ConditionFault } from './fault.ts';
 import type { Steps } from './steps.ts';
 import { Failure, TOO_MUCH_WORK } from './values.ts';
@@ -117,16 +118,6 @@ function newProgram(pattern: string, offset: number): Program {
   }
   if (program.numInst() > MAX_INSTRUCTIONS) throw tooLarge(program.numInst());
   return program;
-}
-
-function utf8Length(text: string): number {
-  let bytes = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    // A pair is two units and four bytes.
-    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
-  }
-  return bytes;
 }
 
 class Machine {

@@ -1,18 +1,12 @@
 // The functions on strings: CEL's own and those of its strings extension. Strings are sequences of code points. Each
 // function pays for its work before it does it.
 
+import { codePoints } from '../text-length.ts';
 import { indexIn } from './search.ts';
 import type { Steps } from './steps.ts';
 import { type Failure, NO_UNICODE, OUT_OF_RANGE, TOO_MUCH_WORK, type Value, WRONG_TYPE } from './values.ts';
 
 const isPair = (text: string, at: number) => text.codePointAt(at)! > 0xffff;
-
-export function codePoints(text: string, end = text.length): number {
-  let count = end;
-  // The first half of a pair is looked for first, because most texts have none.
-  for (let at = 0; at < end; at++) if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && isPair(text, at)) count--;
-  return count;
-}
 
 /** The place in UTF-16 units of a code point, or -1 beyond the end. */
 function unitOf(text: string, codePoint: number): number {
