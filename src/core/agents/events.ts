@@ -1,6 +1,8 @@
 // The events of coding agents that are about no call, and the fields that may name an event, the first of them that is
 // there. `toolgate hook` answers these events itself; the doors refuse every event that is neither a call nor here. This
-// file imports nothing, because the hook loads it and has to start at once.
+// file imports nothing but a type, because the hook loads it and has to start at once.
+
+import type { AgentName } from './names.ts';
 
 export interface Events {
   named: readonly string[];
@@ -43,12 +45,7 @@ const CLAUDE: Events = {
   ],
 };
 
-export const EVENTS: Readonly<
-  Record<
-    'claude-code' | 'codex' | 'vscode' | 'copilot' | 'grok' | 'cursor' | 'gemini-cli' | 'windsurf' | 'goose',
-    Events
-  >
-> = {
+export const EVENTS: Readonly<Record<AgentName, Events>> = {
   'claude-code': CLAUDE,
   codex: CLAUDE,
   vscode: CLAUDE,

@@ -2,6 +2,7 @@
 // (path-lists.ts). A path may be spelt in many ways that some program or disk takes for the same file: every one of them counts.
 // null is a failure, for characters that cannot be seen. A relative path is judged by the names in it.
 
+import { compilePattern, matches, type Pattern } from '../pattern.ts';
 import { partsOf } from './path.ts';
 import { DECIDES_LATER, entriesOf, type PathList, SECRET } from './path-lists.ts';
 import { isShortFor, isShortName } from './path-short-names.ts';
@@ -26,8 +27,13 @@ const PLAIN = /^[a-z0-9_.-]*[a-z0-9_-]$/;
 /** Windows leaves out blanks and dots at the end. */
 const AROUND_NAME = /^\s+|[\s.]+$/g;
 
+interface Part {
+  text: string;
+  pattern: Pattern;
+}
+
 interface Entry {
-  parts: readonly string[];
+  parts: readonly Part[];
   /** Whether everything below is listed as well. */
   below: boolean;
 }
@@ -52,12 +58,15 @@ export const pathDecidesLater = (path: string): boolean | null => isListed(path,
 
 function compile(list: PathList): Compiled {
   const all = entriesOf(list).map(text => ({
-    parts: partsOf(text.toLowerCase()),
+    parts: partsOf(text.toLowerCase()).map(part => ({ text: part, pattern: compilePattern(part) })),
     below: text.endsWith('/'),
   }));
   const isFile = ({ parts, below }: Entry) => parts.length === 1 && !below;
-  const first = ({ parts: [part = ''] }: Entry) => (part.replace(/^\.*/, '').startsWith('*') ? '*' : part);
-  const plain = (entry: Entry) => (entry.parts[0]?.includes('*') ? '*' : first(entry));
+  const first = ({ parts: [part] }: Entry) => {
+    const text = part?.text ?? '';
+    return text.replace(/^\.*/, '').startsWith('*') ? '*' : text;
+  };
+  const plain = (entry: Entry) => (entry.parts[0]?.pattern.stars ? '*' : first(entry));
   return {
     files: Map.groupBy(all.filter(isFile), plain),
     others: Map.groupBy(
@@ -115,7 +124,7 @@ function candidates(name: string, isLast: boolean, { files, others, byLetter }: 
 function fits(entry: Entry, index: number, spelt: readonly string[][], at: number): boolean {
   const wanted = entry.parts[index];
   if (wanted === undefined) return entry.below || at === spelt.length;
-  if (wanted === '**') {
+  if (wanted.text === '**') {
     const end = spelt.length - (entry.parts.length - index - 1);
     return end >= at && fits(entry, index + 1, spelt, end);
   }
@@ -123,23 +132,8 @@ function fits(entry: Entry, index: number, spelt: readonly string[][], at: numbe
   return here && fits(entry, index + 1, spelt, at + 1);
 }
 
-function isNamed(name: string, wanted: string): boolean {
-  return globMatches(name, wanted) || isShortFor(name, wanted);
-}
-
-/** `*` stands for any characters. Each piece is looked for once, from the left, so this takes linear time. */
-function globMatches(name: string, glob: string): boolean {
-  if (!glob.includes('*')) return name === glob;
-  const [start = '', ...pieces] = glob.split('*');
-  const end = pieces.pop() as string;
-  if (!name.startsWith(start) || !name.endsWith(end)) return false;
-  let at = start.length;
-  for (const piece of pieces) {
-    const found = name.indexOf(piece, at);
-    if (found < 0) return false;
-    at = found + piece.length;
-  }
-  return at <= name.length - end.length;
+function isNamed(name: string, { text, pattern }: Part): boolean {
+  return matches(pattern, name) || isShortFor(name, text);
 }
 
 /** The ways in which programs and disks may take one part of a path, without those that are meant to be read. */
