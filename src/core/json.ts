@@ -123,6 +123,12 @@ export function isObject(value: unknown): value is JsonObject {
   );
 }
 
+/** All texts in a value, at any depth, without the names. */
+export function textsIn(value: Json | undefined): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 /** Writes a parsed value as JSON; an ExactNumber is written with the digits that were read. */
 export function writeJson(value: Json): string {
   return JSON.stringify(value);

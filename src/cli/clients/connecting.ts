@@ -16,9 +16,9 @@ import { guardedFiles, wantSafePlace } from './location.ts';
 import { managedCommand } from './managing.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import { type Options, partsOf, scopeOf } from './options.ts';
-import { ourProgram, ownFolder, shellOf } from './places.ts';
+import { ourProgram, ownFolder, projectAt, shellOf } from './places.ts';
 import { type Change, connectPlan, targetsOf } from './plan.ts';
-import { type Choice, choicePolicy, codingText, policyOf, projectAt } from './policy.ts';
+import { type Choice, choicePolicy, codingText, policyOf } from './policy.ts';
 import { mayProjectDecide, type TurnedOff, turnedOff } from './switches.ts';
 import { confirmed, report, show } from './told.ts';
 

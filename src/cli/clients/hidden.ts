@@ -2,7 +2,7 @@
 // and truth values. What others keep there may be a secret whatever it is called: a header, an argument, a comment.
 
 import type { Entry, Format } from '../../core/clients/client.ts';
-import type { Json } from '../../core/json.ts';
+import { textsIn } from '../../core/json.ts';
 
 const HIDDEN = '…';
 
@@ -12,12 +12,6 @@ export function withoutSecrets(text: string, format: Format, entries: readonly E
   const marks = entries.flatMap(({ mark }) => mark ?? []);
   const isOurs = (value: string): boolean => own.has(value) || marks.some(mark => mark.test(value));
   return format === 'yaml' ? ofYaml(text, isOurs) : ofQuoted(text, format, isOurs);
-}
-
-function textsIn(value: Json): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value as Record<string, Json>).flatMap(textsIn);
 }
 
 type IsOurs = (value: string) => boolean;

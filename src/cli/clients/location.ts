@@ -10,8 +10,7 @@ import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.t
 import { simulate } from '../../core/simulate.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { IO } from '../io.ts';
-import { ourProgram, ownFolder } from './places.ts';
-import { projectAt } from './policy.ts';
+import { ourProgram, ownFolder, projectAt } from './places.ts';
 
 interface Guarded {
   path: string;

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { Client, ConfigFile, Platform, Scope, SettingsFile, Shell } from '../../core/clients/client.ts';
 import type { IO } from '../io.ts';
 import { ourselves } from '../outbound.ts';
@@ -25,6 +25,14 @@ export function placeOfUser(io: IO, client: Client, path: string): string {
 export function onMachine(io: IO, { path, variable }: Pick<SettingsFile, 'path' | 'variable'>): string {
   const given = variable === undefined ? undefined : io.env[variable];
   return given && isAbsolute(given) ? given : join(io.root, path[PLATFORM]);
+}
+
+/** The root of the repository that a folder is in; null if it is in none. */
+export function projectAt(folder: string): string | null {
+  for (let each = folder; ; each = dirname(each)) {
+    if (existsSync(join(each, '.git'))) return each;
+    if (each === dirname(each)) return null;
+  }
 }
 
 function expanded(io: IO, { moved }: Client, path: string): string {

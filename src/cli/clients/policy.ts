@@ -1,8 +1,8 @@
 // The policy of a new key: the one that is named, or for a coding agent the pack `coding` with the folder that it may work
 // in. Without one of the two a coding agent would wait at every file that it reads.
 
-import { existsSync, statSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, isAbsolute, join, resolve } from 'node:path';
 import type { Client } from '../../core/clients/client.ts';
 import { folderFault, withFolder } from '../../core/pack-folder.ts';
 import { PACKS, withName } from '../../core/packs.ts';
@@ -12,6 +12,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import type { Options } from './options.ts';
+import { projectAt } from './places.ts';
 
 /** One that is there, by its name, or one to be made for a folder. */
 export type Choice = { name: string } | { folder: string };
@@ -34,14 +35,6 @@ export async function choicePolicy(io: IO, client: Client, options: Options): Pr
 
 const WHICH =
   'Give --folder, with the folder that the agent may work in: it gets a policy from the pack "coding". Or give --policy.';
-
-/** The root of the repository that a folder is in. */
-export function projectAt(folder: string): string | null {
-  for (let each = folder; ; each = dirname(each)) {
-    if (existsSync(join(each, '.git'))) return each;
-    if (each === dirname(each)) return null;
-  }
-}
 
 /** The folder, absolute. */
 function checked(io: IO, given: string): string {
@@ -70,21 +63,22 @@ export function codingText(folder: string, name: string): string {
   return withFolder(withName(pack?.text ?? '', name), folder);
 }
 
-/** The policy itself; one that is not made yet has no id. */
+/** The policy itself. One for a folder is made if there is none yet. */
 export async function policyOf(http: Http, choice: Choice): Promise<WholePolicy> {
-  const id = 'name' in choice ? await policyId(http, choice.name) : (await madeFor(http, choice.folder)).id;
-  return http.get<WholePolicy>(`/policies/${id}`);
+  if ('folder' in choice) return madeFor(http, choice.folder);
+  return http.get<WholePolicy>(`/policies/${await policyId(http, choice.name)}`);
 }
 
 /** The policy for a folder: one that says the same already, or a new one. */
-async function madeFor(http: Http, folder: string): Promise<Pick<WholePolicy, 'id'>> {
+async function madeFor(http: Http, folder: string): Promise<WholePolicy> {
   const policies = await allOf<Policy>(http, 'policies');
   const short = basename(folder).replaceAll(/[^\w.-]+/g, '-');
   for (const name of ['coding', `coding-${short}`]) {
     const text = codingText(folder, name);
     const there = policies.find(policy => policy.name === name);
     if (there === undefined) return http.post<WholePolicy>('/policies', { text });
-    if ((await http.get<WholePolicy>(`/policies/${there.id}`)).text === text) return there;
+    const whole = await http.get<WholePolicy>(`/policies/${there.id}`);
+    if (whole.text === text) return whole;
   }
   const taken = `There are policies "coding" and "coding-${short}" already, which say something else.`;
   throw new CliError(EXIT.failed, `${taken} Give --policy with the one to use.`);

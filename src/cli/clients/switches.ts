@@ -1,7 +1,7 @@
 // Looks for settings that turn an agent's hooks off: of the machine, of the person, and of the project at hand, from the
 // working folder up to the root of its repository.
 
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Client, Format, SettingsFile } from '../../core/clients/client.ts';
 import { SWITCHES } from '../../core/clients/switches.ts';
@@ -9,7 +9,7 @@ import type { Json } from '../../core/json.ts';
 import type { IO } from '../io.ts';
 import { readConfig } from './files.ts';
 import { parseJsonc } from './jsonc.ts';
-import { onMachine, PLATFORM, placeOfUser } from './places.ts';
+import { onMachine, PLATFORM, placeOfUser, projectAt } from './places.ts';
 
 export interface TurnedOff {
   path: string;
@@ -73,12 +73,10 @@ function placesOf(io: IO, client: Client, file: SettingsFile): { file: SettingsF
 
 /** The folder and those above it, up to the root of the repository; without a repository the folder alone. */
 function projectFolders(folder: string): string[] {
-  const folders: string[] = [];
-  for (let each = folder; ; each = dirname(each)) {
-    folders.push(each);
-    if (existsSync(join(each, '.git'))) return folders;
-    if (each === dirname(each)) return [folder];
-  }
+  const top = projectAt(folder) ?? folder;
+  const folders = [folder];
+  for (let each = folder; each !== top; folders.push(each)) each = dirname(each);
+  return folders;
 }
 
 const UNREADABLE = Symbol('unreadable');

@@ -1,7 +1,7 @@
 // What a configuration file says, as values: finds our entry in them, and compares everything else.
 
 import type { Entry } from '../../core/clients/client.ts';
-import type { Json } from '../../core/json.ts';
+import { type Json, textsIn } from '../../core/json.ts';
 
 type Tree = Record<string, Json>;
 
@@ -23,9 +23,7 @@ export function valueAt(root: Json, { at, mark }: Entry): Json | undefined {
 
 /** Whether a text in the value, at any depth, matches. */
 export function isMarked(value: Json, mark: RegExp): boolean {
-  if (typeof value === 'string') return mark.test(value);
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value as Tree).some(each => isMarked(each, mark));
+  return textsIn(value).some(each => mark.test(each));
 }
 
 /** The hooks of a group that has more than one: then not the whole group is ours. */

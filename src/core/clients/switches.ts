@@ -1,7 +1,8 @@
 // The settings by which an agent's hooks are turned off, as read in Claude Code 2.1.326, Codex 0.169 and Gemini CLI 0.61, and
 // where the agent reads them. A switch in a project's own files turns off the hook of the person, too.
 
-import type { Json } from '../json.ts';
+import { valueAt } from '../argument-path.ts';
+import { type Json, textsIn } from '../json.ts';
 import type { ClientId, Format, SettingsFile } from './client.ts';
 import { hookMark } from './command.ts';
 
@@ -11,16 +12,6 @@ export interface Switches {
   off: (settings: Json, of: SettingsFile['of']) => string[];
   /** The keys that a file of the machine decides, so that no other file can. */
   decided: (settings: Json) => string[];
-}
-
-type Tree = Record<string, Json | undefined>;
-
-function at(value: Json | undefined, ...keys: string[]): Json | undefined {
-  let inner = value;
-  for (const key of keys)
-    inner =
-      typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? (inner as Tree)[key] : undefined;
-  return inner;
 }
 
 function file(
@@ -62,18 +53,13 @@ export const MACHINE = {
 };
 
 const hasHook = (settings: Json, agent: ClientId): boolean =>
-  textsIn(at(settings, 'hooks', 'PreToolUse')).some(text => hookMark(agent).test(text));
-
-function textsIn(value: Json | undefined): string[] {
-  if (typeof value === 'string') return [value];
-  return typeof value === 'object' && value !== null ? Object.values(value as Tree).flatMap(textsIn) : [];
-}
+  textsIn(valueAt(settings, ['hooks', 'PreToolUse'])).some(text => hookMark(agent).test(text));
 
 /** Variables that lead a hook to another service, or to other code. Claude Code starts hooks with those of a project. */
 const LEADING = /^(TOOLGATE_BASE_URL|HOME|XDG_CONFIG_HOME|ENV|BASH_ENV|(BUN|LD|DYLD)_\w+)$/;
 
 function leadingIn(settings: Json): string[] {
-  const variables = at(settings, 'env');
+  const variables = valueAt(settings, ['env']);
   if (typeof variables !== 'object' || variables === null) return [];
   return Object.keys(variables).flatMap(name => (LEADING.test(name) ? [`env.${name}`] : []));
 }
@@ -86,10 +72,10 @@ const claudeCode: Switches = {
     file('project', 'json', '.claude/settings.local.json'),
   ],
   off: (settings, of) => [
-    ...(at(settings, 'disableAllHooks') === true ? ['disableAllHooks'] : []),
+    ...(valueAt(settings, ['disableAllHooks']) === true ? ['disableAllHooks'] : []),
     ...(of === 'project' ? leadingIn(settings) : []),
     ...(of === 'machine' &&
-    at(settings, 'allowManagedHooksOnly') === true &&
+    valueAt(settings, ['allowManagedHooksOnly']) === true &&
     !hasHook(settings, 'claude-code')
       ? ['allowManagedHooksOnly']
       : []),
@@ -114,15 +100,15 @@ const codex: Switches = {
     file('project', 'toml', '.codex/config.toml'),
   ],
   off: (settings, of) => [
-    ...CODEX_FEATURES.filter(name => at(settings, 'features', name) === false).map(
+    ...CODEX_FEATURES.filter(name => valueAt(settings, ['features', name]) === false).map(
       name => `features.${name}`,
     ),
-    ...(of === 'machine' && at(settings, 'allow_managed_hooks_only') === true
+    ...(of === 'machine' && valueAt(settings, ['allow_managed_hooks_only']) === true
       ? ['allow_managed_hooks_only']
       : []),
   ],
   decided: settings =>
-    CODEX_FEATURES.some(name => at(settings, 'features', name) === true)
+    CODEX_FEATURES.some(name => valueAt(settings, ['features', name]) === true)
       ? CODEX_FEATURES.map(name => `features.${name}`)
       : [],
 };
@@ -134,11 +120,14 @@ const geminiCli: Switches = {
     file('project', 'json', '.gemini/settings.json'),
   ],
   off: settings => [
-    ...(at(settings, 'hooksConfig', 'enabled') === false ? ['hooksConfig.enabled'] : []),
-    ...(textsIn(at(settings, 'hooksConfig', 'disabled')).some(isOurName) ? ['hooksConfig.disabled'] : []),
+    ...(valueAt(settings, ['hooksConfig', 'enabled']) === false ? ['hooksConfig.enabled'] : []),
+    ...(textsIn(valueAt(settings, ['hooksConfig', 'disabled'])).some(isOurName)
+      ? ['hooksConfig.disabled']
+      : []),
   ],
   // Lists of names are joined, so that nothing closes that one.
-  decided: settings => (at(settings, 'hooksConfig', 'enabled') === true ? ['hooksConfig.enabled'] : []),
+  decided: settings =>
+    valueAt(settings, ['hooksConfig', 'enabled']) === true ? ['hooksConfig.enabled'] : [],
 };
 
 /** Gemini CLI knows a hook by its name, or by its command. */
