@@ -6,6 +6,7 @@ import { CLIENTS } from '../core/clients/clients.ts';
 import { GuardError } from '../core/errors.ts';
 import { readTicket, useTicket } from '../guard/people/connect-tickets.ts';
 import { connectScript } from './connect-script.ts';
+import { baseUrl } from './origin.ts';
 import { ownExecutable } from './own-executable.ts';
 import { type Route, route, type Services } from './route.ts';
 
@@ -76,7 +77,7 @@ function ticketOf(request: Request): string {
 
 /** The address by which the other machine came here. It stands in quotes of a shell. */
 export function urlOf({ config }: Pick<Services, 'config'>, request: Request): string {
-  const url = (config.publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '');
+  const url = baseUrl(config, request).replace(/\/+$/, '');
   if (/^https?:\/\/[\w.:[\]/-]+$/.test(url)) return url;
   throw new GuardError('conflict', 'The address of this service cannot be written into a script.');
 }

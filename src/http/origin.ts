@@ -72,3 +72,8 @@ function readsAsLocal(host: string): boolean {
   const name = url.hostname.replace(/^\[|\]$/g, '');
   return name === 'localhost' || name.endsWith('.localhost') || ipaddr.isValid(name);
 }
+
+/** The address under which people reach the service: as configured, or else that of this request. */
+export function baseUrl({ publicUrl }: Pick<Config, 'publicUrl'>, request: Request): string {
+  return publicUrl ?? new URL(request.url).origin;
+}

@@ -6,10 +6,10 @@ import { GuardError } from '../core/errors.ts';
 import type { Provider } from '../guard/people/provider.ts';
 import { takeReturnPath } from '../guard/people/return-targets.ts';
 import { beginSignOn, finishSignOn, takeReturned } from '../guard/people/single-sign-on.ts';
-import { baseUrl } from './admin/operators.ts';
 import { browserOf } from './admin/sign-ins.ts';
 import { cookieFor, readSignOnCookie, signOnCookie, signOnCookieGone } from './cookie.ts';
 import { HOME } from './dashboard.ts';
+import { baseUrl } from './origin.ts';
 import { clientOf, type Incoming, type Route, route, type Services } from './route.ts';
 import { expected, next, refusal, seeOther, signInForm } from './sign-in.ts';
 
@@ -63,7 +63,7 @@ async function begin(incoming: Incoming<unknown, { continue: string }>): Promise
   const provider = wantProvider(services);
   refuseEmbedded(request);
   try {
-    const redirectUri = baseUrl(services, request) + BACK;
+    const redirectUri = baseUrl(services.config, request) + BACK;
     const ip = clientOf(incoming);
     const begun = await beginSignOn(services.deps, provider, { redirectUri, next: query.continue, ip });
     return seeOther(begun.url, { 'Set-Cookie': signOnCookie(services.config, begun.browser) });

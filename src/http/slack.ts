@@ -9,6 +9,7 @@ import { placeOf } from '../guard/approvals/notify/slack-bot/api.ts';
 import { BUTTONS } from '../guard/approvals/notify/slack-bot/message.ts';
 import { isRecent, isSigned } from '../guard/signed-requests.ts';
 import { type Bounds, readBytes } from './body.ts';
+import { baseUrl } from './origin.ts';
 import { type Incoming, type Route, route } from './route.ts';
 
 /** A report repeats the message with the button, and its encoding makes up to nine bytes of a character. */
@@ -44,8 +45,7 @@ async function interact({ services, request, ration }: Incoming<unknown, unknown
   const body = await readSigned(request, { limit: BODY_BYTES, ration }, slackSigningSecret, deps.now());
   const press = pressIn(body, request.headers.has('x-slack-retry-num'));
   if (press !== null) {
-    const at = config.publicUrl ?? new URL(request.url).origin;
-    const answered = answerPress(deps, slack, press, at).catch(error =>
+    const answered = answerPress(deps, slack, press, baseUrl(config, request)).catch(error =>
       log.error({ err: error }, 'an answer from Slack could not be taken'),
     );
     await Promise.race([answered, Bun.sleep(ACKNOWLEDGE_MS)]);

@@ -6,6 +6,7 @@ import { channelHealth, NEWEST, testChannel } from '../../guard/approvals/notify
 import type { NotifySettings } from '../../guard/approvals/notify/notify.ts';
 import { CHANNEL_KINDS, listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
+import { baseUrl } from '../origin.ts';
 import { type Route, route, type Services } from '../route.ts';
 
 const notification = z.object({
@@ -45,8 +46,7 @@ const result = z.object({ type: z.enum(CHANNEL_KINDS), error: z.string().nullabl
 const nothing = async () => {};
 
 function notifySettings({ config, targetRules, slack }: Services, request: Request): NotifySettings {
-  const publicUrl = config.publicUrl ?? new URL(request.url).origin;
-  return { ...config, publicUrl, rules: targetRules, slack, print: nothing };
+  return { ...config, publicUrl: baseUrl(config, request), rules: targetRules, slack, print: nothing };
 }
 
 export const notificationRoutes: Route[] = [

@@ -11,6 +11,7 @@ import {
 } from '../../guard/people/operators.ts';
 import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
 import { before, iso, isoTime, list, page, paged, text, uuid } from '../fields.ts';
+import { baseUrl } from '../origin.ts';
 import { actorOf, type Route, route, type Services } from '../route.ts';
 
 const email = z.email().max(320);
@@ -152,10 +153,5 @@ export const operatorRoutes: Route[] = [
 
 /** The address of the page on which the person chooses a password. */
 function joinUrl(services: Services, request: Request, token: string): string {
-  return `${baseUrl(services, request)}/dashboard/join?token=${token}`;
-}
-
-/** The address under which people reach the service: as configured, or else that of this request. */
-export function baseUrl({ config }: Services, request: Request): string {
-  return config.publicUrl ?? new URL(request.url).origin;
+  return `${baseUrl(services.config, request)}/dashboard/join?token=${token}`;
 }

@@ -4,9 +4,9 @@
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
 import { listConnectedTools } from '../../store/connected-tools.ts';
-import { baseUrl } from '../admin/operators.ts';
 import { fit } from '../body.ts';
 import { judge, judgeAll } from '../judge.ts';
+import { baseUrl } from '../origin.ts';
 import { agentOf, type Incoming, type Route, route } from '../route.ts';
 import {
   askedOf,
@@ -79,7 +79,7 @@ export const authzenMetadata: Route = route({
   summary: 'Metadata of this policy decision point (AuthZEN 1.0)',
   answers: { 200: { description: 'The metadata.', schema: metadata } },
   handle: ({ services, request }) => {
-    const base = baseUrl(services, request);
+    const base = baseUrl(services.config, request);
     return Response.json({
       policy_decision_point: base,
       access_evaluation_endpoint: base + EVALUATION,
