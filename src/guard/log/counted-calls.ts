@@ -43,6 +43,12 @@ export interface CountedCalls {
   unnamed: CountedCall[];
 }
 
+/** The calls of each version of a policy together: so it is read once, and only one version is in memory at a time. */
+export function byVersion<T extends CountedCall>(calls: readonly T[]): [T, ...T[]][] {
+  const groups = Map.groupBy(calls, ({ policyId, policyVersion }) => `${policyId} ${policyVersion}`);
+  return [...groups.values()] as [T, ...T[]][];
+}
+
 export interface CallFilter {
   policyId?: string;
   keyId?: string;

@@ -9,7 +9,7 @@ import type { Queries } from '../../store/db.ts';
 import { listKeyNames } from '../../store/keys.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
-import { type CountedCall, type CountedCalls, countedCalls } from './counted-calls.ts';
+import { byVersion, type CountedCall, type CountedCalls, countedCalls } from './counted-calls.ts';
 import { type Difference, Differences } from './differences.ts';
 import { nextTurn, Slices } from './turns.ts';
 
@@ -53,7 +53,6 @@ interface Outcome {
   outcome: Found;
 }
 
-/** The calls of one version come after those of another, so that only one recorded version is in memory at a time. */
 async function* outcomes(
   { db }: Deps,
   draft: CompiledPolicy,
@@ -61,8 +60,8 @@ async function* outcomes(
   keyNames: ReadonlyMap<string, string>,
 ): AsyncGenerator<Outcome> {
   const slices = new Slices();
-  for (const [version, some] of Map.groupBy(calls, call => call.policyVersion)) {
-    const recorded = await compiledVersion(db, draft.id, version);
+  for (const some of byVersion(calls)) {
+    const recorded = await compiledVersion(db, draft.id, some[0].policyVersion);
     const known = new Map<string, Outcome['outcome']>();
     for (const call of some) {
       const text = textOf(call);

@@ -5,13 +5,12 @@ import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { GuardError } from '../../core/errors.ts';
 import { wasFreed } from '../../core/reasons.ts';
 import type { Shadow } from '../../store/audit-entry.ts';
-import type { Queries } from '../../store/db.ts';
 import { findKey } from '../../store/keys.ts';
 import { findPolicy } from '../../store/policies.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
-import { type CountedCall, countedCalls } from './counted-calls.ts';
+import { byVersion, type CountedCall, countedCalls } from './counted-calls.ts';
 import { type Difference, Differences } from './differences.ts';
 
 export interface ShadowReport {
@@ -38,13 +37,14 @@ export async function shadowReport(
   const counted = await countedCalls(deps, { keyId }, from, to);
   const differences = new Differences();
   let agreements = 0;
-  const versions = new Versions(deps.db);
-  const shadow = await versions.read(policy.id, policy.version);
-  for (const call of judgedBy(policy, counted.calls)) {
-    if (call.shadow.decision !== call.decision) differences.add(call, call.shadow.decision);
-    else if (asks(shadow, call) || !wasFreed(call, await versions.read(call.policyId, call.policyVersion)))
-      agreements += call.count;
-    else differences.add(call, 'allow', 'pending');
+  const shadow = await compiledVersion(deps.db, policy.id, policy.version);
+  for (const group of byVersion(judgedBy(policy, counted.calls))) {
+    const recorded = await compiledVersion(deps.db, group[0].policyId, group[0].policyVersion);
+    for (const call of group) {
+      if (call.shadow.decision !== call.decision) differences.add(call, call.shadow.decision);
+      else if (asks(shadow, call) || !wasFreed(call, recorded)) agreements += call.count;
+      else differences.add(call, 'allow', 'pending');
+    }
   }
   for (const call of judgedBy(policy, counted.unnamed)) {
     if (call.shadow.decision === call.decision) agreements += call.count;
@@ -64,25 +64,6 @@ export async function shadowReport(
 /** Whether the rule by which the shadow judged the call asks people. */
 function asks(shadow: CompiledPolicy | null, { shadow: { ruleIndex } }: Judged): boolean {
   return shadow?.rules[ruleIndex ?? -1]?.action === 'require_approval';
-}
-
-/** Versions of policies, each read once. */
-class Versions {
-  readonly #db: Queries;
-  readonly #read = new Map<string, CompiledPolicy | null>();
-
-  constructor(db: Queries) {
-    this.#db = db;
-  }
-
-  async read(id: string, version: number): Promise<CompiledPolicy | null> {
-    const name = `${id} ${version}`;
-    const found = this.#read.get(name);
-    if (found !== undefined) return found;
-    const compiled = await compiledVersion(this.#db, id, version);
-    this.#read.set(name, compiled);
-    return compiled;
-  }
 }
 
 type Judged = CountedCall & { shadow: Shadow };

@@ -18,7 +18,7 @@ import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
 import { ruleDigest } from '../rule-digest.ts';
-import { type CountedCall, countedCalls } from './counted-calls.ts';
+import { byVersion, countedCalls } from './counted-calls.ts';
 import { inTurn, nextTurn, Slices } from './turns.ts';
 
 /** Of all servers together. */
@@ -69,9 +69,8 @@ async function seenSince(
   const { from, to, calls, others } = await countedCalls(deps, { keyId }, since, until);
   const tools = new SeenTools(policy.index);
   const slices = new Slices();
-  for (const group of Map.groupBy(calls, versionOf).values()) {
-    const [{ policyId, policyVersion }] = group as [CountedCall];
-    const recorded = await compiledVersion(deps.db, policyId, policyVersion);
+  for (const group of byVersion(calls)) {
+    const recorded = await compiledVersion(deps.db, group[0].policyId, group[0].policyVersion);
     for (const call of group) {
       const seen = seenCall(call, recorded, policy);
       if (seen !== null) tools.add(seen);
@@ -80,8 +79,6 @@ async function seenSince(
   }
   return { from, to, tools, untold: others };
 }
-
-const versionOf = ({ policyId, policyVersion }: CountedCall): string => `${policyId} ${policyVersion}`;
 
 /**
  * What people answered about the tools of the key, in the time that was counted, for each rule of the current policy that
