@@ -24,6 +24,15 @@ export type { Details } from './details-room.ts';
 export const SEEN_INCOMPLETE = 'incomplete';
 export const SEEN_GONE = 'gone';
 
+/** What somebody names who was shown all that can be seen of a call; undefined where the rule shows nothing of it. */
+export function seenOf(shown: {
+  details?: { complete: boolean; digest: string } | undefined;
+  detailsGone?: boolean | undefined;
+}): string | undefined {
+  if (shown.detailsGone) return SEEN_GONE;
+  return shown.details?.complete === false ? SEEN_INCOMPLETE : shown.details?.digest;
+}
+
 /** What is said where the details of a call are gone. */
 export const DETAILS_GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';

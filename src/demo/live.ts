@@ -3,6 +3,7 @@
 
 import { detailsOf } from '../core/details.ts';
 import type { JsonObject } from '../core/json.ts';
+import { joinName } from '../core/name.ts';
 import { compilePattern, matches } from '../core/pattern.ts';
 import type { Rule } from '../core/policy.ts';
 import type { Deps } from '../guard/deps.ts';
@@ -47,7 +48,7 @@ export function demoDigest({ vault }: Deps, approvalId: string): string {
 export async function holdDemoDetails(deps: Deps): Promise<void> {
   for (const approval of await listApprovals(deps.db, { status: 'pending' }, MOST, 'z')) {
     if (approval.argsDigest !== demoDigest(deps, approval.id)) continue;
-    const name = `${approval.serverName}__${approval.toolName}`;
+    const name = joinName(approval.serverName, approval.toolName);
     const rule = askingRule(name, approval);
     const details = rule === undefined ? null : detailsOf(rule, SHOWN[name] ?? {});
     if (details !== null) deps.details.hold(approval.id, details, approval.expiresAt);

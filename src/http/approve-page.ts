@@ -2,7 +2,7 @@
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
 import { GRANT_DURATIONS, MAX_NOTE, MAX_SAME } from '../core/approval.ts';
-import { beginningOf, bindable, type Details, SEEN_GONE, SEEN_INCOMPLETE } from '../core/details.ts';
+import { beginningOf, bindable, type Details, seenOf } from '../core/details.ts';
 import { visible } from '../core/visible.ts';
 import type { ShownDetails } from '../guard/approvals/shown-details.ts';
 import {
@@ -94,8 +94,8 @@ function hasMore({ details, detailsGone }: ShownDetails): boolean {
 }
 
 /** What somebody who answers on this page has seen. */
-function seenField({ details, detailsGone }: ShownDetails): Html | null {
-  const seen = detailsGone ? SEEN_GONE : details?.complete === false ? SEEN_INCOMPLETE : details?.digest;
+function seenField(shown: ShownDetails): Html | null {
+  const seen = seenOf(shown);
   return seen === undefined ? null : html`<input type="hidden" name="seen" value="${seen}">`;
 }
 

@@ -2,7 +2,7 @@
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
-import { beginningOf, SEEN_GONE, SEEN_INCOMPLETE } from '../../core/details.ts';
+import { beginningOf, seenOf } from '../../core/details.ts';
 import { joinName } from '../../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';
@@ -137,7 +137,7 @@ async function look(io: IO, referenceId: string, options: ApproveOptions): Promi
   const { details, detailsGone, status } = approval;
   if (status !== 'pending' || (details === undefined && detailsGone !== true)) return undefined;
   io.stderr.write(detailsText(approval));
-  const seen = detailsGone ? SEEN_GONE : details?.complete ? details.digest : SEEN_INCOMPLETE;
+  const seen = seenOf(approval);
   if (details !== undefined && beginningOf(details).complete) return seen;
   if (!io.stdin.isTTY || !io.stderr.isTTY || options.json)
     throw new CliError(

@@ -16,7 +16,7 @@ interface AskedOf {
   personEmail: string | null;
 }
 
-type Members = Awaited<ReturnType<typeof listGroupMembers>>;
+export type Members = Awaited<ReturnType<typeof listGroupMembers>>;
 
 /** How many could approve, where they are too few; null if they are enough, or anybody may. */
 export function lackingOf(members: Members, asked: AskedOf): Lacking | null {

@@ -19,7 +19,7 @@ import {
   type Spendable,
   spendApproval,
 } from '../../store/usable-approvals.ts';
-import { lackingOf } from '../approvals/able.ts';
+import { lackingOf, type Members } from '../approvals/able.ts';
 import type { Asked } from '../approvals/ask.ts';
 import { grantRuleDigest, isWithinBounds } from '../approvals/bound-grants.ts';
 import type { Principal } from '../credentials.ts';
@@ -46,8 +46,6 @@ export function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | 
     ? null
     : handedTo;
 }
-
-type Members = Awaited<ReturnType<typeof listGroupMembers>>;
 
 /** The facts for those calls of a group that ask for approval. Each decision updates them for the calls after it. */
 export class ApprovalFacts {
