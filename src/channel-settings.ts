@@ -9,7 +9,7 @@ import {
   isChannelName,
   MAX_CHANNELS,
 } from './core/channel.ts';
-import { suggestion } from './core/condition/fault.ts';
+import { didYouMean } from './core/did-you-mean.ts';
 import { isObject } from './core/json.ts';
 import { type Complain, type Fields, headers, url } from './request-settings.ts';
 import { ConfigError } from './server-file.ts';
@@ -58,7 +58,7 @@ function readChannel(value: unknown, wrong: Complain): Channel {
   if (odd !== undefined) {
     const known = ['type', ...FIELDS[type], 'details'];
     throw wrong(
-      ` has the unknown field "${odd}"; known with type ${type}: ${known.join(', ')}.${suggestion(odd, known)}`,
+      ` has the unknown field "${odd}"; known with type ${type}: ${known.join(', ')}.${didYouMean(odd, known)}`,
     );
   }
   if (typeof details !== 'boolean') throw wrong('.details must be true or false.');
@@ -82,7 +82,7 @@ function readChannel(value: unknown, wrong: Complain): Channel {
 function typeFault(given: unknown): string {
   const known = CHANNEL_TYPES.join(', ');
   if (given === undefined) return ` needs "type": one of ${known}.`;
-  const meant = typeof given === 'string' ? suggestion(given, CHANNEL_TYPES) : '';
+  const meant = typeof given === 'string' ? didYouMean(given, CHANNEL_TYPES) : '';
   return `.type is ${JSON.stringify(given)}: it must be one of ${known}.${meant}`;
 }
 

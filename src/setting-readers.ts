@@ -2,7 +2,7 @@
 // "NAME is …: it must be …".
 
 import ipaddr from 'ipaddr.js';
-import { parseDuration } from './core/approval.ts';
+import { parseDuration } from './core/duration.ts';
 import { asciiLowerCase } from './core/email.ts';
 import { TRACE_ID } from './core/trace-context.ts';
 

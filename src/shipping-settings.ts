@@ -1,9 +1,9 @@
 // Reads the targets of shipping of the server file. Nothing in them is ignored: a target that was declared wrongly would
 // get nothing, and nobody would notice. Addresses, headers and keys may be secrets, so no message quotes them.
 
-import { parseDuration } from './core/approval.ts';
 import { isChannelName } from './core/channel.ts';
-import { suggestion } from './core/condition/fault.ts';
+import { didYouMean } from './core/did-you-mean.ts';
+import { parseDuration } from './core/duration.ts';
 import { isObject } from './core/json.ts';
 import {
   HTTP_SHAPES,
@@ -54,7 +54,7 @@ function readTarget(value: unknown, wrong: Complain): ShippingTarget {
   if (odd !== undefined) {
     const known = ['type', ...FIELDS[type]];
     throw wrong(
-      ` has the unknown field "${odd}"; known with type ${type}: ${known.join(', ')}.${suggestion(odd, known)}`,
+      ` has the unknown field "${odd}"; known with type ${type}: ${known.join(', ')}.${didYouMean(odd, known)}`,
     );
   }
   const schema = oneOf(fields, 'schema', SCHEMAS, 'native', wrong);
@@ -162,7 +162,7 @@ function oneOf<Word extends string>(
   if (given === undefined) return fallback;
   const found = words.find(each => each === given);
   if (found !== undefined) return found;
-  const meant = typeof given === 'string' ? suggestion(given, words) : '';
+  const meant = typeof given === 'string' ? didYouMean(given, words) : '';
   throw wrong(`.${name} is ${JSON.stringify(given)}: it must be one of ${words.join(', ')}.${meant}`);
 }
 

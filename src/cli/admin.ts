@@ -1,6 +1,6 @@
 // Finds a resource of /admin/v1 by its name or id. http.ts sends the requests; service-options.ts finds the token.
 
-import { suggestion } from '../core/condition/condition.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import { normalEmail } from '../core/email.ts';
 import type { Key, Operator, Policy } from '../core/resources.ts';
 import { CliError, EXIT } from './exit.ts';
@@ -82,7 +82,7 @@ export function theOne<T extends Named>(
     const list = what === 'policy' ? 'policies' : 'keys';
     throw new CliError(
       EXIT.failed,
-      `There is no ${what} named "${name}"; \`toolgate ${list} list\` shows those there are.${suggestion(name, known)}`,
+      `There is no ${what} named "${name}"; \`toolgate ${list} list\` shows those there are.${didYouMean(name, known)}`,
     );
   }
   if (others.length === 0) return first;

@@ -1,4 +1,4 @@
-// The states of an approval, and the durations that people write. An approval is `pending` until somebody approves or
+// The states of an approval. An approval is `pending` until somebody approves or
 // denies it, or until it times out at `expiresAt`. An approval with a duration opens a grant. An approval without one
 // frees only the call that asked, and only once, until it expires or is withdrawn. The guard stores all of this.
 
@@ -43,29 +43,6 @@ const REFERENCE = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[
 /** Whether a value has the form of an approval's id, a UUID. */
 export function isReference(value: unknown): value is string {
   return typeof value === 'string' && REFERENCE.test(value);
-}
-
-const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const GRANT_MAX = 7 * UNITS.d;
-
-/** The milliseconds of a text like `90s`, `60m`, `24h` or `7d`, or null when the text is not a duration. */
-export function parseDuration(text: string): number | null {
-  const found = /^([1-9][0-9]{0,8})([smhd])$/.exec(text);
-  if (found === null) return null;
-  return Number(found[1]) * UNITS[found[2] as keyof typeof UNITS];
-}
-
-/** The shortest text that `parseDuration` reads as `ms` milliseconds, which must be a whole number of seconds. */
-export function durationText(ms: number): string {
-  const unit = (['d', 'h', 'm'] as const).find(each => ms % UNITS[each] === 0) ?? 's';
-  return `${ms / UNITS[unit]}${unit}`;
-}
-
-/** The milliseconds of a grant's duration (`<n>m`, `<n>h` or `<n>d`, 1 minute to 7 days), or null. */
-export function parseGrantDuration(text: string): number | null {
-  if (text.endsWith('s')) return null;
-  const ms = parseDuration(text);
-  return ms !== null && ms <= GRANT_MAX ? ms : null;
 }
 
 /** Who answered, in words. What is recorded is `link`, `admin`, or `operator:` with an e-mail address. */

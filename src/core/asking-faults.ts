@@ -1,10 +1,10 @@
 // What is wrong with the fields of a rule that are about the question to people: what they see, who may answer, how long
 // it waits, and who is told. Nothing is known of their types yet. Whether a channel exists, the guard checks.
 
-import { parseGrantDuration } from './approval.ts';
 import { MAX_PATH, parsePath, parseQuestion } from './argument-path.ts';
 import { isChannelName } from './channel.ts';
-import { suggestion } from './condition/condition.ts';
+import { didYouMean } from './did-you-mean.ts';
+import { parseGrantDuration } from './duration.ts';
 import { textFault } from './name.ts';
 import { ASKING_FIELDS, type Rule } from './policy.ts';
 
@@ -124,7 +124,7 @@ function objectFaults(
   const stray = Object.keys(value).find(each => !known.includes(each));
   if (stray !== undefined)
     return single(
-      `is an unknown field; known: ${known.join(', ')}${withDot(suggestion(stray, known))}`,
+      `is an unknown field; known: ${known.join(', ')}${withDot(didYouMean(stray, known))}`,
       stray,
     );
   const missing = needed.find(each => !Object.hasOwn(value, each));

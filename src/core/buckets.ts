@@ -1,9 +1,7 @@
 // The statistics are kept in buckets of a minute, an hour and a day (UTC). This file says which buckets make up a
 // window, how wide the slices of its graph are, and how exactly latencies are kept.
 
-export const MINUTE = 60_000;
-export const HOUR = 60 * MINUTE;
-export const DAY = 24 * HOUR;
+import { DAY, HOUR, MINUTE } from './duration.ts';
 
 export const SPANS = [MINUTE, HOUR, DAY] as const;
 export type Span = (typeof SPANS)[number];

@@ -1,7 +1,7 @@
 // Named channels: ways in which the link of an approval reaches people. They are declared in the server file; rules and
 // keys name them. The name `default` stands for the service's own settings, so no declared channel has it.
 
-import { suggestion } from './condition/condition.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 export type Channel = (
   | { type: 'email'; to: readonly string[] }
@@ -39,6 +39,6 @@ export function isKnownChannel(channels: Channels, name: string): boolean {
 
 /** What is said about a name that no channel has. A question by such a channel would reach nobody. */
 export function unknownChannel(channels: Channels, name: string): string {
-  const meant = suggestion(name, [DEFAULT_CHANNEL, ...Object.keys(channels)]);
+  const meant = didYouMean(name, [DEFAULT_CHANNEL, ...Object.keys(channels)]);
   return `there is no channel "${name}" under channels in the server file (toolgate.yaml).${meant}`;
 }

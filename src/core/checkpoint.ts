@@ -3,7 +3,7 @@
 // This file reads, writes and verifies the text. guard/log signs and keeps checkpoints, and given-up.ts says what
 // retention may remove.
 
-import { durationText, parseDuration } from './approval.ts';
+import { durationText, parseDuration } from './duration.ts';
 import { verifyEd25519 } from './ed25519.ts';
 
 export interface Checkpoint {

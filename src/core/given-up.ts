@@ -3,8 +3,8 @@
 // entries was signed a whole retention period before. The verifier (log-verifier.ts) finds out whether that earlier
 // checkpoint belongs to this log, as for any other checkpoint.
 
-import { durationText } from './approval.ts';
 import type { Checkpoint } from './checkpoint.ts';
+import { durationText } from './duration.ts';
 
 /** The clocks of replicas may differ by this much. */
 export const CLOCKS_MS = 5 * 60_000;

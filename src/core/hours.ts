@@ -1,7 +1,7 @@
 // The hours of a rule: `mon-fri 08:00-18:00 Europe/Berlin`. They are read by the wall clock of their zone, so an hour
 // that a change of the clock skips is open on no such day, and one that it repeats is open twice.
 
-import { DAY, MINUTE } from './buckets.ts';
+import { DAY, MINUTE } from './duration.ts';
 import { findZone, type Zone } from './zone.ts';
 
 export interface Hours {

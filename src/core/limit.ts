@@ -1,8 +1,8 @@
 // A limit of a policy as data: what can be wrong with it, when what it counted stops counting, and amounts in units of
 // it. decide.ts says what a limit means for a call. Nothing here knows how much is used.
 
-import { DAY, HOUR, MINUTE } from './buckets.ts';
 import { type Decimal, numberOf, readDecimal, unitsIn } from './decimal.ts';
+import { DAY, HOUR, MINUTE } from './duration.ts';
 import { findZone, type Zone } from './zone.ts';
 
 export const PERIODS = ['hour', 'day', 'week', 'month'] as const;

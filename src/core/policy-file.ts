@@ -15,7 +15,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { ASKING_PARTS } from './asking-faults.ts';
-import { suggestion } from './condition/condition.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { HOURS_FORM } from './hours.ts';
 import { LIMIT_FIELDS } from './limit.ts';
 import { warningsOf } from './lint.ts';
@@ -219,7 +219,7 @@ class Reader {
       const key = pair.key as Node;
       const name = isScalar(key) ? String(key.value) : '?';
       if (known.includes(name)) continue;
-      const meant = suggestion(name, known);
+      const meant = didYouMean(name, known);
       this.#error(
         key,
         `unknown field "${name}" in ${what}; known: ${known.join(', ')}${meant && `.${meant}`}`,

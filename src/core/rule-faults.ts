@@ -3,7 +3,8 @@
 
 import { askingFaults } from './asking-faults.ts';
 import { compileSum, compileWhen } from './compiled-policy.ts';
-import { ConditionFault, suggestion, type UsedPattern } from './condition/condition.ts';
+import { ConditionFault, type UsedPattern } from './condition/condition.ts';
+import { didYouMean } from './did-you-mean.ts';
 import { parseHours } from './hours.ts';
 import { LIMIT_FIELDS, limitFault } from './limit.ts';
 import { conditionsOf, type Rule } from './policy.ts';
@@ -40,7 +41,7 @@ export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Faul
   if (counted.length > 0) return counted;
   let suggested = 0;
   const similarLimit = (name: string) =>
-    ++suggested > MAX_SUGGESTED ? '' : suggestion(name, Object.keys(limits));
+    ++suggested > MAX_SUGGESTED ? '' : didYouMean(name, Object.keys(limits));
   const patterns = new Patterns();
   return [
     ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit, patterns)),

@@ -2,7 +2,7 @@
 // one of the key's current policy, narrowed to one tool that was called. What was denied stays denied, what was asked
 // stays asked, and every tool that was not called is denied. Nothing applies the text; it is for a person to read.
 
-import { DAY } from './buckets.ts';
+import { DAY } from './duration.ts';
 import { joinName } from './name.ts';
 import type { Policy, Rule } from './policy.ts';
 import { limitLine, ruleLine } from './policy-text.ts';

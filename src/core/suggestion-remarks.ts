@@ -1,7 +1,7 @@
 // The comments of a suggested policy: how often tools were called, what people always approve, what was never used, and
 // what is left out. None of them has any effect.
 
-import { DAY, HOUR } from './buckets.ts';
+import { DAY, HOUR } from './duration.ts';
 import { joinName } from './name.ts';
 import type { Rule } from './policy.ts';
 import { ruleLine } from './policy-text.ts';

@@ -1,7 +1,7 @@
 // The wall clock of a time zone, by the time zone data of the runtime (Intl). hours.ts and limit.ts say what is open or
 // counted by it. A wall clock's time is kept in milliseconds, as if the zone were UTC.
 
-import { HOUR, MINUTE } from './buckets.ts';
+import { HOUR, MINUTE } from './duration.ts';
 
 /** More than any zone is away from UTC. */
 const FARTHEST = 16 * HOUR;

@@ -2,7 +2,7 @@
 // itself is found when the settings are read (config.ts).
 
 import type { Config } from '../config.ts';
-import { suggestion } from '../core/condition/condition.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import { type Check, good, warning } from './check.ts';
 
 type Remark = [applies: (config: Config) => boolean, sentence: string];
@@ -49,7 +49,7 @@ export function settingsCheck(config: Config): Check {
     run: async () => {
       const strange = config.unknown.map(
         each =>
-          `${each} is not a setting, so it has no effect: \`toolgate config\` lists them.${suggestion(each, known)}`,
+          `${each} is not a setting, so it has no effect: \`toolgate config\` lists them.${didYouMean(each, known)}`,
       );
       const odd = REMARKS.flatMap(([applies, sentence]) => (applies(config) ? [sentence] : []));
       const remarks = [...strange, ...odd];

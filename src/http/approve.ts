@@ -3,8 +3,9 @@
 // to approve. A client that accepts text/html gets pages; others get JSON.
 
 import { z } from 'zod';
-import { MAX_NOTE, MAX_SAME, parseGrantDuration, RESOLUTIONS } from '../core/approval.ts';
+import { MAX_NOTE, MAX_SAME, RESOLUTIONS } from '../core/approval.ts';
 import { parsePath } from '../core/argument-path.ts';
+import { parseGrantDuration } from '../core/duration.ts';
 import { GuardError } from '../core/errors.ts';
 import { textFault } from '../core/name.ts';
 import type { Resolve } from '../guard/approvals/answer.ts';

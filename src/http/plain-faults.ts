@@ -2,7 +2,7 @@
 // not say. A message never quotes the value.
 
 import type { z } from 'zod';
-import { suggestion } from '../core/condition/condition.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import type { InputFault } from '../core/errors.ts';
 
 /** The messages for `safeParse`. A schema's own messages come before them. */
@@ -59,7 +59,7 @@ export function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): InputFault
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   const known = fieldsAt(schema, issue.path);
   return issue.keys.map(key => {
-    const meant = suggestion(key, known);
+    const meant = didYouMean(key, known);
     return { path: path + pointerPart(key), message: `unknown field${meant && `.${meant}`}` };
   });
 }

@@ -2,8 +2,9 @@
 // a call but its arguments, its session and its time, so a draft of a policy can be tried with these counts instead of
 // with every entry. guard/log/rollups.ts counts, guard/log/counted-calls.ts reads.
 
-import { DAY, floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
+import { floorTo, KEPT, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
+import { DAY, HOUR, MINUTE } from '../core/duration.ts';
 import { type Shadow, type ShadowRow, withShadow } from './audit-entry.ts';
 import { into, padded, placeholders, type Queries, type Transaction } from './db.ts';
 

@@ -1,8 +1,9 @@
 // Counts of the audit log by minute, hour and day, so that statistics need no scan: for each decision, how often it had
 // each latency, each tool and each key. guard/log/rollups.ts decides which buckets are counted and when.
 
-import { floorTo, HOUR, KEPT, MINUTE, SPANS, type Span } from '../core/buckets.ts';
+import { floorTo, KEPT, SPANS, type Span } from '../core/buckets.ts';
 import type { Decision } from '../core/decide.ts';
+import { HOUR, MINUTE } from '../core/duration.ts';
 import { into, type Queries, type Transaction, type Value } from './db.ts';
 
 export const KINDS = ['latency', 'tool', 'key'] as const;

@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import type { Verification } from '../../src/cli/verify.ts';
-import { DAY, HOUR } from '../../src/core/buckets.ts';
 import {
   type Checkpoint,
   checkpointText,
@@ -16,6 +15,7 @@ import {
   signedNote,
   verifierKeyText,
 } from '../../src/core/checkpoint.ts';
+import { DAY, HOUR } from '../../src/core/duration.ts';
 import { shownEntry } from '../../src/core/entry.ts';
 import { retire } from '../../src/guard/log/retention.ts';
 import { rollUp } from '../../src/guard/log/rollups.ts';

@@ -1,15 +1,8 @@
 // Durations as people write them, the states of an approval, and the waits between attempts of a delivery.
 
 import { describe, expect, test } from 'bun:test';
-import {
-  durationText,
-  earlierCounts,
-  GRANT_DURATIONS,
-  isReference,
-  parseDuration,
-  parseGrantDuration,
-  statusAfter,
-} from '../../src/core/approval.ts';
+import { earlierCounts, GRANT_DURATIONS, isReference, statusAfter } from '../../src/core/approval.ts';
+import { durationText, parseDuration, parseGrantDuration } from '../../src/core/duration.ts';
 import { ATTEMPT_WAITS, waitAfter } from '../../src/core/event.ts';
 
 const MINUTE = 60_000;

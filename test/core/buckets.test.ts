@@ -3,18 +3,16 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
-  DAY,
   floorTo,
-  HOUR,
   KEPT,
   latencyClass,
-  MINUTE,
   pieces,
   SPANS,
   type Span,
   sliceOf,
   windowStart,
 } from '../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/duration.ts';
 
 const minutes = fc.integer({ min: 0, max: 30 * 24 * 60 });
 

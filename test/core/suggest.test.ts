@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { DAY } from '../../src/core/buckets.ts';
 import { type CompiledPolicy, compilePolicy } from '../../src/core/compiled-policy.ts';
 import { DECISIONS, type Decision } from '../../src/core/decide.ts';
 import { seenCall } from '../../src/core/decided-by.ts';
+import { DAY } from '../../src/core/duration.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { ACTIONS, type Limits, MAX_TEXT, type Rule } from '../../src/core/policy.ts';
 import { parsePolicy } from '../../src/core/policy-file.ts';

@@ -2,7 +2,8 @@
 // by key, policy and shadow, so that totals stay exact.
 
 import { beforeEach, expect, test } from 'bun:test';
-import { DAY, HOUR, KEPT, MINUTE, type Span } from '../../src/core/buckets.ts';
+import { KEPT, type Span } from '../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/duration.ts';
 import { insertAudit } from '../../src/store/audit.ts';
 import * as rollups from '../../src/store/context-rollups.ts';
 import { auditEntry, idAt, NOW, onEachEngine } from './stores.ts';

@@ -2,7 +2,7 @@
 // that the store sends, on a store with some thousand rows.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { HOUR, MINUTE } from '../../src/core/buckets.ts';
+import { HOUR, MINUTE } from '../../src/core/duration.ts';
 import * as proofs from '../../src/store/approval-proofs.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import * as audit from '../../src/store/audit.ts';

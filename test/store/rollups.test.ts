@@ -1,7 +1,8 @@
 // The counted log: minutes are written anew, hours and days are their sums, and each bucket begins and ends on time.
 
 import { expect, test } from 'bun:test';
-import { DAY, HOUR, KEPT, MINUTE, type Span } from '../../src/core/buckets.ts';
+import { KEPT, type Span } from '../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../src/core/duration.ts';
 import * as rollups from '../../src/store/rollups.ts';
 import { NOW, onEachEngine } from './stores.ts';
 

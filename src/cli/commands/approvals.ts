@@ -1,8 +1,9 @@
 // toolgate approvals: lists the approvals that wait for a human, shows one, and resolves them.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { APPROVAL_STATUSES, parseGrantDuration, type Resolution } from '../../core/approval.ts';
+import { APPROVAL_STATUSES, type Resolution } from '../../core/approval.ts';
 import { beginningOf, seenOf } from '../../core/details.ts';
+import { parseGrantDuration } from '../../core/duration.ts';
 import { joinName } from '../../core/name.ts';
 import type { ListedApproval, WholeApproval } from '../../core/resources.ts';
 import { visible } from '../../core/visible.ts';

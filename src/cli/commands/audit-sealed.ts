@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../../config.ts';
-import { parseDuration } from '../../core/approval.ts';
+import { parseDuration } from '../../core/duration.ts';
 import type { Checkpoint } from '../../core/resources.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { openExportedLog } from '../exported-log.ts';

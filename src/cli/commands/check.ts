@@ -3,7 +3,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { Toolgate } from '../../../clients/typescript/src/index.ts';
-import { parseDuration } from '../../core/approval.ts';
+import { parseDuration } from '../../core/duration.ts';
 import { ExactNumber } from '../../core/exact-number.ts';
 import type { Json } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';

@@ -1,9 +1,10 @@
 // Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
 // also notes which variables the condition reads, and what is odd about it.
 
+import { didYouMean } from '../did-you-mean.ts';
 import { calledFunction, functionPart, matchesPart, type UsedPattern } from './calls.ts';
 import { listPart, mapPart } from './containers.ts';
-import { ConditionFault, suggestion, unknownVariable } from './fault.ts';
+import { ConditionFault, unknownVariable } from './fault.ts';
 import type { Part, Remark, Run } from './frame.ts';
 import { firstName, hyphenatedField } from './hyphen.ts';
 import { macroRun } from './macros.ts';
@@ -267,7 +268,7 @@ function fieldOf(type: Type, field: string, offset: number): Field {
     if (Object.hasOwn(type.fields, field)) return type.fields[field]!;
     const known = Object.keys(type.fields);
     throw new ConditionFault(
-      `unknown field "${field}"; known: ${known.join(', ')}.${suggestion(field, known)}`,
+      `unknown field "${field}"; known: ${known.join(', ')}.${didYouMean(field, known)}`,
       offset,
     );
   }

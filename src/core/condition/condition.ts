@@ -23,7 +23,7 @@ import {
 
 export type { UsedPattern } from './calls.ts';
 export type { Declarations } from './compile.ts';
-export { ConditionFault, suggestion } from './fault.ts';
+export { ConditionFault } from './fault.ts';
 export type { Scope } from './frame.ts';
 export { isName, type Path, readOf } from './reads.ts';
 export { Steps } from './steps.ts';

@@ -1,7 +1,7 @@
 // Asks for an approval: writes the approval, its event and the notifications that carry its link, all in the
 // transaction of the audit entry that says `pending`. approvals.ts handles the answers.
 
-import { parseDuration } from '../../core/approval.ts';
+import { parseDuration } from '../../core/duration.ts';
 import { auditFailed, type GuardError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import type { Rule } from '../../core/policy.ts';

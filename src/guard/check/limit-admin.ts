@@ -1,7 +1,7 @@
 // What happens to the counts of limits beside the checks: operators see and reset them, and those that ended long ago
 // are removed. limits.ts counts the calls themselves.
 
-import { DAY, MINUTE } from '../../core/buckets.ts';
+import { DAY, MINUTE } from '../../core/duration.ts';
 import { GuardError } from '../../core/errors.ts';
 import { amountOf, type Limit, unitsAllowed } from '../../core/limit.ts';
 import type { Queries } from '../../store/db.ts';

@@ -1,9 +1,9 @@
 // Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
 // memory; a version never changes, so a kept one is never stale.
 
-import { durationText, parseDuration } from '../../core/approval.ts';
 import { type Channels, isKnownChannel, unknownChannel } from '../../core/channel.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
+import { durationText, parseDuration } from '../../core/duration.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { Limits, Rule } from '../../core/policy.ts';
 import { type Fault, policyFaults } from '../../core/rule-faults.ts';

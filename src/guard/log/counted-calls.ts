@@ -2,8 +2,9 @@
 // its session and its exact time, and how often there was such a call. It costs a few thousand rows instead of a scan of
 // the log. newestCalls finds examples of such calls in the log.
 
-import { ceilTo, DAY, floorTo, keptSpan, MINUTE, pieces } from '../../core/buckets.ts';
+import { ceilTo, floorTo, keptSpan, pieces } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
+import { DAY, MINUTE } from '../../core/duration.ts';
 import { nextAuditId, tallies } from '../../store/audit-tally.ts';
 import {
   contextCounts,

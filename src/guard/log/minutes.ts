@@ -1,8 +1,9 @@
 // Counts minutes of the audit log: for the statistics, and by context. Which minutes are counted and when is decided in
 // rollups.ts and older-contexts.ts.
 
-import { floorTo, latencyClass, MINUTE } from '../../core/buckets.ts';
+import { floorTo, latencyClass } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
+import { MINUTE } from '../../core/duration.ts';
 import { joinName } from '../../core/name.ts';
 import { nextAuditId, type Tally, tallies } from '../../store/audit-tally.ts';
 import { type ContextCount, ContextSum } from '../../store/context-rollups.ts';

@@ -1,7 +1,8 @@
 // Counts by context what was counted before there were such counts: the past of a store that an older version wrote.
 // It goes back a day at a time, so that the newest days can be asked for first, and through each day in small steps.
 
-import { DAY, floorTo } from '../../core/buckets.ts';
+import { floorTo } from '../../core/buckets.ts';
+import { DAY } from '../../core/duration.ts';
 import { nextAuditId } from '../../store/audit-tally.ts';
 import { contextBuckets, writeContextBuckets } from '../../store/context-rollups.ts';
 import { readMark, writeMark } from '../../store/marks.ts';

@@ -2,8 +2,9 @@
 // sealed, and shipped, if it is shipped), and whatever belonged to calls of that age and has ended. Policies, keys,
 // operators and the log of changes are kept. docs/decisions/0006-retention.md gives the reasons.
 
-import { DAY, floorTo, MINUTE } from '../../core/buckets.ts';
+import { floorTo } from '../../core/buckets.ts';
 import type { VerifierKey } from '../../core/checkpoint.ts';
+import { DAY, MINUTE } from '../../core/duration.ts';
 import { oldestPending } from '../../store/deliveries.ts';
 import { readMark, writeMark } from '../../store/marks.ts';
 import {

@@ -3,7 +3,8 @@
 // minute is counted again at several ages, and its counts are replaced if there are more entries. The same pass counts
 // by context.
 
-import { DAY, floorTo, HOUR, MINUTE } from '../../core/buckets.ts';
+import { floorTo } from '../../core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../core/duration.ts';
 import { countAudit, nextAuditId } from '../../store/audit-tally.ts';
 import {
   type ContextBucket,

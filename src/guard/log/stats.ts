@@ -1,8 +1,9 @@
 // Statistics of a window of time. They come from the roll-ups, and for the last minute or so from the log itself. The
 // result equals that of a scan of the whole window, but costs only a few hundred rows.
 
-import { DAY, floorTo, MINUTE, pieces, sliceOf, windowStart } from '../../core/buckets.ts';
+import { floorTo, pieces, sliceOf, windowStart } from '../../core/buckets.ts';
 import type { Decision } from '../../core/decide.ts';
+import { DAY, MINUTE } from '../../core/duration.ts';
 import { tallies } from '../../store/audit-tally.ts';
 import type { Queries } from '../../store/db.ts';
 import { readMark } from '../../store/marks.ts';

@@ -1,7 +1,7 @@
 // /admin/v1/stats: how many calls were decided in a window of time and how, and whether events are delivered.
 
 import { z } from 'zod';
-import { parseDuration } from '../../core/approval.ts';
+import { parseDuration } from '../../core/duration.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type Named, type Stats, stats } from '../../guard/log/stats.ts';
 import { countPending } from '../../store/approvals.ts';

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { parseDuration } from '../../../src/core/approval.ts';
+import { parseDuration } from '../../../src/core/duration.ts';
 import { GuardError } from '../../../src/core/errors.ts';
 import type { Json } from '../../../src/core/json.ts';
 import type { Rule } from '../../../src/core/policy.ts';

@@ -2,7 +2,8 @@
 // store's past is caught up, and after retention removed the entries. Examples are the newest entries of their group.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, floorTo, HOUR, MINUTE } from '../../../src/core/buckets.ts';
+import { floorTo } from '../../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
 import {

@@ -4,9 +4,9 @@
 // and examples must be those of the single entries.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
 import { type CompiledPolicy, compilePolicy } from '../../../src/core/compiled-policy.ts';
 import type { Decision } from '../../../src/core/decide.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
 import type { JsonObject } from '../../../src/core/json.ts';
 import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy.ts';
 import type { RecordedCall } from '../../../src/core/reasons.ts';

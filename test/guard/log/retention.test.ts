@@ -2,8 +2,8 @@
 // counted, not sealed or not over stays; statistics remember; checks go on meanwhile.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
 import { parseCheckpoint } from '../../../src/core/checkpoint.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';

@@ -2,7 +2,7 @@
 // with at a step, when a minute is counted again and when never, and what is forgotten.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { countAgain, rolledUpTo, rollUp } from '../../../src/guard/log/rollups.ts';

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { DAY, HOUR, MINUTE } from '../../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { RECHECK_AGES, rollUp } from '../../../src/guard/log/rollups.ts';
 import { stats } from '../../../src/guard/log/stats.ts';

@@ -1,7 +1,8 @@
 // Entries anywhere in time, and statistics over them as their definition reads, for comparison with those of the program.
 
 import { expect } from 'bun:test';
-import { DAY, HOUR, latencyClass, MINUTE, sliceOf, windowStart } from '../../../src/core/buckets.ts';
+import { latencyClass, sliceOf, windowStart } from '../../../src/core/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
 import { type Stats, stats } from '../../../src/guard/log/stats.ts';

@@ -2,8 +2,8 @@
 // in the period that was counted, whatever other shadows and keys there are.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR } from '../../../src/core/buckets.ts';
 import { DECISIONS } from '../../../src/core/decide.ts';
+import { DAY, HOUR } from '../../../src/core/duration.ts';
 import type { Rule } from '../../../src/core/policy.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { Deps } from '../../../src/guard/deps.ts';

@@ -2,7 +2,7 @@
 // and what was not used for a longer time.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR } from '../../../src/core/buckets.ts';
+import { DAY, HOUR } from '../../../src/core/duration.ts';
 import type { Rule } from '../../../src/core/policy.ts';
 import { parsePolicy } from '../../../src/core/policy-file.ts';
 import type { Deps } from '../../../src/guard/deps.ts';

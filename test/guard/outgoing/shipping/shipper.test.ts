@@ -2,7 +2,7 @@
 // that moves only after the answer and never back, and entries that are gone.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, MINUTE } from '../../../../src/core/buckets.ts';
+import { DAY, MINUTE } from '../../../../src/core/duration.ts';
 import { shownEntry } from '../../../../src/core/entry.ts';
 import { retire } from '../../../../src/guard/log/retention.ts';
 import { rollUp } from '../../../../src/guard/log/rollups.ts';
