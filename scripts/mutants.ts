@@ -18,11 +18,11 @@ import { parseArgs } from 'node:util';
 import { random } from '../test/support/faults.ts';
 import { commit, machine } from './conditions.ts';
 import { EXTRA_FOLDERS } from './extras.ts';
-import { alike, strangers } from './mutants/alike.ts';
+import { alike, faultsOfAlike } from './mutants/alike.ts';
 import { type Change, changed, changesIn } from './mutants/changes.ts';
 import { page, type Same, type Tried } from './mutants/page.ts';
 import { failsOn } from './mutants/run.ts';
-import { testsOf } from './mutants/tests.ts';
+import { faultsOfTests, testsOf } from './mutants/tests.ts';
 
 const USAGE = `Usage: npm run mutants -- [options]
 
@@ -107,8 +107,11 @@ async function holdsUnchanged(tree: string, test: string): Promise<void> {
   sound.add(test);
 }
 
-for (const { file, line } of strangers(source))
-  throw new Error(`scripts/mutants/alike.yaml: ${file} has no line "${line}".`);
+const faults = [...faultsOfAlike(), ...faultsOfTests()];
+if (faults.length > 0) {
+  console.error(faults.join('\n'));
+  process.exit(1);
+}
 const same: Same[] = [];
 const changes: Change[] = [];
 for (const change of chosen()) {

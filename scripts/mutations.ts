@@ -1,8 +1,11 @@
 // Verifies that every mutation in the tests still applies: the text that a patch replaces must be in the source exactly
-// once. The tests verify this as well, but only when they run.
+// once. The tests verify this as well, but only when they run. It also verifies the lists of `npm run mutants`, which is
+// run seldom: the changes that make no difference, and the tests of each file.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { faultsOfAlike } from './mutants/alike.ts';
+import { faultsOfTests } from './mutants/tests.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const LITERAL = /'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\$])*`/.source;
@@ -17,7 +20,7 @@ function literalOf(word: string, source: string): string | undefined {
   return new RegExp(`const ${word} =\\s*(${LITERAL});`).exec(source)?.[1];
 }
 
-const faults: string[] = [];
+const faults = [...faultsOfAlike(), ...faultsOfTests()];
 let patches = 0;
 for (const test of new Bun.Glob('test/**/*.ts').scanSync({ cwd: ROOT })) {
   const source = readFileSync(join(ROOT, test), 'utf8');

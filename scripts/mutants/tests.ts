@@ -1,12 +1,16 @@
 // The tests to run for a change in a source file: those that cover the file best, so that the whole suite would hardly
-// notice a change that they all miss. A test with the file's name, and one that imports the file, need not be listed.
+// notice a change that they all miss. A test with the file's name, and one that imports the file, need not be listed. A
+// file without a test of its name, and without a row here, gets the tests of the files that import it.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '../..');
 
-/** Tests by a pattern for the path under `src`; a file may match several rows. */
+/**
+ * Tests by a pattern for the path under `src`; a file may match several rows. A file in a room of its folder is also
+ * known by its folder and name alone (`core/policy/lint.ts` as `core/lint.ts`).
+ */
 const NAMED: [RegExp, string][] = [
   [
     /^core\/(decide|consider|compiled-policy|situation|policy|rule-index|pattern|name|simulate|trace)/,
@@ -77,7 +81,6 @@ const NAMED: [RegExp, string][] = [
     /^guard\/people\/(operators|sign-ins|throttle|passwords|hashing-thread|admins|setup)/,
     'operators/operators operators/passwords operators/times operators/sign-in operators/reset operators/first-admin operators/single-sign-on.',
   ],
-  [/^guard\/people\/connections/, 'operators/mine'],
   [/^(guard\/people|store|http\/admin)\/passkey/, 'guard/people/passkeys operators/passkeys'],
   [/^guard\/people\/(single-sign-on|provider|claims)/, 'guard/people/claims operators/single-sign-on'],
   [/^guard\/people\/company/, 'guard/people/company'],
@@ -153,22 +156,67 @@ const TOO_SLOW = /^test\/(browser\/|cli\/audit-given-up)/;
 const tests = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })]
   .filter(test => !TOO_SLOW.test(test))
   .sort();
+const sources = [...new Bun.Glob('src/**/*.ts').scanSync({ cwd: ROOT })];
 
 /** The quickest tests come first (test/timings.json), because most changes are noticed by the first one. */
 export function testsOf(file: string): string[] {
-  const under = file.replace(/^src\//, '');
-  const named = NAMED.filter(([pattern]) => pattern.test(under)).flatMap(([, names]) => names.split(' '));
-  const chosen = tests.filter(
-    test =>
-      named.some(name => test.startsWith(`test/${name}`)) ||
-      test === `test/${under.replace(/\.ts$/, '.test.ts')}` ||
-      imports(test, file),
+  return [...covering(file, new Set())].sort((a, b) => took(a) - took(b));
+}
+
+function covering(file: string, seen: Set<string>): Set<string> {
+  if (seen.has(file)) return new Set();
+  seen.add(file);
+  const sameName = pathsOf(file).map(path => `test/${path.replace(/\.ts$/, '.test.ts')}`);
+  const named = NAMED.filter(([pattern]) => matches(pattern, file)).flatMap(([, names]) => names.split(' '));
+  const own = tests.filter(
+    test => sameName.includes(test) || named.some(name => test.startsWith(`test/${name}`)),
   );
-  return chosen.sort((a, b) => took(a) - took(b));
+  const found = new Set([...own, ...tests.filter(test => imports(test, file))]);
+  if (own.length > 0) return found;
+  return importersOf(file).reduce((all, importer) => all.union(covering(importer, seen)), found);
+}
+
+/** The rows that match no source, and the tests in them that are not there, in sentences. */
+export function faultsOfTests(): string[] {
+  return NAMED.flatMap(([pattern, names]) => [
+    ...(sources.some(file => matches(pattern, file))
+      ? []
+      : [`mutants/tests.ts: no source matches ${pattern}`]),
+    ...names
+      .split(' ')
+      .filter(name => !tests.some(test => test.startsWith(`test/${name}`)))
+      .map(name => `mutants/tests.ts: there is no test test/${name}`),
+  ]);
+}
+
+function matches(pattern: RegExp, file: string): boolean {
+  return pathsOf(file).some(path => pattern.test(path));
+}
+
+/** Its path under `src`, and its folder there with its name. */
+function pathsOf(file: string): string[] {
+  const parts = file.split('/').slice(1);
+  return [parts.join('/'), `${parts[0]}/${parts.at(-1)}`];
 }
 
 function imports(test: string, file: string): boolean {
-  return readFileSync(join(ROOT, test), 'utf8').includes(`../${file}'`);
+  return textOf(test).includes(`../${file}'`);
+}
+
+function importersOf(file: string): string[] {
+  return sources.filter(source =>
+    [...textOf(source).matchAll(/from '(\.[^']+)'/g)].some(
+      ([, path]) => join(source, '..', path as string) === file,
+    ),
+  );
+}
+
+const texts = new Map<string, string>();
+
+function textOf(file: string): string {
+  const text = texts.get(file) ?? readFileSync(join(ROOT, file), 'utf8');
+  texts.set(file, text);
+  return text;
 }
 
 const TIMINGS = join(ROOT, 'test/timings.json');
