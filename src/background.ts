@@ -21,7 +21,7 @@ import { targetFor } from './guard/outgoing/shipping/targets.ts';
 import { Worker } from './guard/outgoing/worker.ts';
 import { forgetTokens } from './guard/people/oauth-tokens.ts';
 import { forgetRequests } from './guard/rate-limit.ts';
-import type { Services } from './http/route.ts';
+import type { Services } from './http/services.ts';
 import { ShippingMetrics } from './metrics/shipping.ts';
 import type { LeasedNotification } from './store/notifications.ts';
 

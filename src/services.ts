@@ -22,7 +22,7 @@ import { Rations } from './guard/rations/rations.ts';
 import { hashToken } from './guard/secrets.ts';
 import { ServerSignIns } from './guard/server-sign-ins/server-sign-ins.ts';
 import { Feed } from './http/feed.ts';
-import type { Services } from './http/route.ts';
+import type { Services } from './http/services.ts';
 import type { Log } from './log.ts';
 import { Hub } from './mcp/hub.ts';
 import { Listing } from './mcp/listing.ts';

@@ -3,12 +3,8 @@
 // to approve. A client that accepts text/html gets pages; others get JSON.
 
 import { z } from 'zod';
-import { MAX_NOTE, MAX_SAME, RESOLUTIONS } from '../core/approval.ts';
-import { parsePath } from '../core/argument-path.ts';
-import { parseGrantDuration } from '../core/duration.ts';
+import { RESOLUTIONS } from '../core/approval.ts';
 import { GuardError } from '../core/errors.ts';
-import { textFault } from '../core/name.ts';
-import type { Resolve } from '../guard/approvals/answer.ts';
 import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../guard/approvals/approvals.ts';
 import { contextOf } from '../guard/approvals/context.ts';
 import { shownDetails } from '../guard/approvals/shown-details.ts';
@@ -19,6 +15,7 @@ import type { SignedIn } from '../guard/people/sign-ins.ts';
 import { type ApprovalRecord, approvalVotes } from '../store/approvals.ts';
 import { listPasskeys } from '../store/passkeys.ts';
 import type { VoteRecord } from '../store/votes.ts';
+import { answerIn, answerInForm, resolution } from './approval-answer.ts';
 import {
   askPage,
   badRequestPage,
@@ -35,106 +32,11 @@ import {
 import type { ApprovalFacts, Insight } from './approve-parts.ts';
 import type { Passkey } from './approve-passkey.ts';
 import { signedInOperator } from './auth.ts';
-import { fields } from './body.ts';
 import { STATUS } from './errors.ts';
-import { isoOrNull, isoTime, text, uuid, votes } from './fields.ts';
+import { isoOrNull, isoTime, uuid, votes } from './fields.ts';
 import { requireSender } from './origin.ts';
-import { signedChallenge } from './passkey-fields.ts';
 import { type Incoming, type Route, route } from './route.ts';
 import { toSignIn } from './sign-in.ts';
-
-const duration = z
-  .string()
-  .transform(value => parseGrantDuration(value) ?? Number.NaN)
-  .refine(ms => !Number.isNaN(ms), 'must be <n>m, <n>h or <n>d, from 1 minute to 7 days')
-  .meta({ type: 'string', example: '1h', description: 'Opens a grant for this long; only with `approve`.' });
-
-/** People press Enter in a note. It is one line, so a line break becomes a space. */
-const note = text(
-  value => textFault(oneLine(value), 0, MAX_NOTE),
-  'What the agent is told with the answer. Line breaks become spaces.',
-);
-const oneLine = (value: string): string => value.replace(/[\r\n]+/g, ' ');
-
-const path = text(value => {
-  const read = parsePath(value);
-  return typeof read === 'string' ? read : null;
-}, 'A path to an argument, such as `amount`, `customer.name` or `items[0].sku`.');
-
-/** The body of every answer to an approval. */
-export const resolution = z
-  .strictObject({
-    action: z.enum(RESOLUTIONS),
-    note: note.optional(),
-    duration: duration.optional(),
-    only: z.literal('session').optional().meta({
-      description: 'With `duration`: the grant frees only the session that asked.',
-    }),
-    same: z
-      .array(path)
-      .min(1)
-      .max(MAX_SAME)
-      .optional()
-      .meta({
-        description:
-          'With `duration`: the grant frees only calls that have the same values at these paths as this call.',
-        example: ['customer.id'],
-      }),
-    seen: z.string().max(100).optional().meta({
-      description:
-        'To approve a call whose details are not complete in lists, or are gone: their `digest`, or `incomplete` where not even the approval itself has all of them, or `gone`.',
-    }),
-    proof: signedChallenge.optional().meta({
-      description: 'What the approver’s passkey signed, where the rule wants proof: see `…/proof`.',
-    }),
-  })
-  .refine(body => body.duration === undefined || body.action === 'approve', {
-    path: ['duration'],
-    message: 'only goes with approve',
-  })
-  .superRefine(({ duration, only, same }, context) => {
-    if (duration !== undefined) return;
-    for (const [name, given] of Object.entries({ only, same }))
-      if (given !== undefined)
-        context.addIssue({ code: 'custom', path: [name], message: 'only goes with a duration' });
-  });
-
-/** What an answer says. An empty note is none. */
-export function answerIn({
-  body: { action, note, duration, only, same, seen, proof },
-  services,
-  request,
-}: Pick<Incoming<z.output<typeof resolution>, unknown>, 'body' | 'services' | 'request'>): Resolve {
-  const given = proof && { response: proof, rp: rpOf(services.config, request) };
-  const grantMs = duration ?? null;
-  return { action, note: oneLine(note ?? '') || null, grantMs, only, same, seen, proof: given };
-}
-
-/**
- * In a form, `same` may be repeated, `proof` is JSON, and a field of these and of a grant's bounds that is left empty
- * counts as left out.
- */
-function answerInForm(params: URLSearchParams): Record<string, unknown> {
-  const same = params.getAll('same').filter(each => each !== '');
-  params.delete('same');
-  const { only, proof, seen, ...rest } = fields(params);
-  return {
-    ...rest,
-    ...(only && { only }),
-    ...(seen && { seen }),
-    ...(same.length > 0 && { same }),
-    ...(proof && { proof: jsonIn(proof) }),
-  };
-}
-
-/** A text that is no JSON is left to the schema, which refuses it. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
 
 const resolved = z.object({
   referenceId: uuid,

@@ -12,7 +12,8 @@ import type { Role } from '../store/operators.ts';
 import { readCookie } from './cookie.ts';
 import { carriedKey } from './key-headers.ts';
 import { requireSender } from './origin.ts';
-import type { Route, Services, Who } from './route.ts';
+import type { Route, Who } from './route.ts';
+import type { Services } from './services.ts';
 
 const NEEDED: Record<'own' | 'view' | 'resolve' | 'admin', Role> = {
   own: 'user',

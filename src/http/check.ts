@@ -11,7 +11,8 @@ import { SMALL_BYTES } from '../guard/rations/rations.ts';
 import { fit, gone } from './body.ts';
 import { text, uuid } from './fields.ts';
 import { judge } from './judge.ts';
-import { agentOf, type Incoming, type Route, route, type Services } from './route.ts';
+import { agentOf, type Incoming, type Route, route } from './route.ts';
+import type { Services } from './services.ts';
 import { beginSpan, ending } from './tracing.ts';
 
 /** The value itself is passed on and not a copy, so that what is checked is what was sent. */

@@ -8,7 +8,8 @@ import { readTicket, useTicket } from '../guard/people/connect-tickets.ts';
 import { connectScript } from './connect-script.ts';
 import { baseUrl } from './origin.ts';
 import { ownExecutable } from './own-executable.ts';
-import { type Route, route, type Services } from './route.ts';
+import { type Route, route } from './route.ts';
+import type { Services } from './services.ts';
 
 const shared = { access: 'public', tag: 'connect', rateLimited: true } as const;
 const gone = { 410: { description: 'The ticket is unknown, was used, or is too old.' } };

@@ -10,7 +10,7 @@ import type { Asset } from './dashboard-build.ts';
 import { framePage } from './dashboard-page.ts';
 import { noSuchRoute } from './errors.ts';
 import { isBrowser } from './nowhere.ts';
-import { resourceOf } from './oauth/metadata.ts';
+import { resourceOf } from './origin.ts';
 import { clientOf, type Incoming, type Route, route } from './route.ts';
 
 export const HOME = '/dashboard';

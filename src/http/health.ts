@@ -7,7 +7,8 @@ import { METRICS_TYPES, metricsText, preferredFormat } from '../metrics/text.ts'
 import { MIGRATIONS, schemaVersion } from '../store/migrate.ts';
 import { isTrusted } from './client-ip.ts';
 import { isOwnHost } from './origin.ts';
-import { type Incoming, type Route, route, type Services } from './route.ts';
+import { type Incoming, type Route, route } from './route.ts';
+import type { Services } from './services.ts';
 
 const MOST_SHOWN = 200;
 

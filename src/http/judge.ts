@@ -2,7 +2,7 @@
 
 import { GuardError } from '../core/errors.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
-import type { Services } from './route.ts';
+import type { Services } from './services.ts';
 
 /**
  * The answer that `show` makes of the committed verdict. A credential that turned out to be invalid is forgotten, so that

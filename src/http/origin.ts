@@ -77,3 +77,8 @@ function readsAsLocal(host: string): boolean {
 export function baseUrl({ publicUrl }: Pick<Config, 'publicUrl'>, request: Request): string {
   return publicUrl ?? new URL(request.url).origin;
 }
+
+/** The issuer of our OAuth tokens. The settings guarantee a public URL wherever OAuth is on. */
+export const issuerOf = ({ publicUrl }: Config): string => publicUrl ?? '';
+/** What the tokens are for. */
+export const resourceOf = (config: Config): string => `${issuerOf(config)}/mcp`;

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
 import type { RelyingParty } from '../guard/people/passkey-responses.ts';
 import { rpOf } from '../guard/people/passkeys.ts';
-import type { Services } from './route.ts';
+import type { Services } from './services.ts';
 
 const base64url = (max: number) =>
   z

@@ -3,65 +3,16 @@
 // routes.
 
 import type { z } from 'zod';
-import type { Config } from '../config.ts';
-import type { VerifierKey } from '../core/checkpoint.ts';
 import { GuardError } from '../core/errors.ts';
-import type { MetricFamily } from '../core/metric.ts';
-import type { Span, Tracer } from '../core/span.ts';
+import type { Span } from '../core/span.ts';
 import type { Answerer } from '../guard/approvals/approvers.ts';
-import type { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
-import type { GroupCommit } from '../guard/check/commit.ts';
-import type { CheckRequest, Verdict } from '../guard/check/request.ts';
-import type { Principal, PrincipalMemory } from '../guard/credentials.ts';
-import type { Actor, Deps } from '../guard/deps.ts';
-import type { TargetRules } from '../guard/outgoing/addresses.ts';
-import type { ClientDocuments } from '../guard/people/client-documents.ts';
-import type { Provider } from '../guard/people/provider.ts';
+import type { Principal } from '../guard/credentials.ts';
+import type { Actor } from '../guard/deps.ts';
 import type { SignedIn } from '../guard/people/sign-ins.ts';
-import type { RateLimit } from '../guard/rate-limit.ts';
-import { type Caller, keyName, type Rations, type RequestRation } from '../guard/rations/rations.ts';
-import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
-import type { Log } from '../log.ts';
-import type { McpServices } from '../mcp/services.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import { type Caller, keyName, type RequestRation } from '../guard/rations/rations.ts';
 import type { Role } from '../store/operators.ts';
 import { clientIp } from './client-ip.ts';
-import type { Feed } from './feed.ts';
-
-/** What the routes work with. main.ts makes it once. */
-export interface Services {
-  deps: Deps;
-  checks: GroupCommit<CheckRequest, Verdict>;
-  principals: PrincipalMemory;
-  config: Config;
-  metrics: Metrics;
-  /** The metrics of all processes on this port. */
-  allMetrics: () => Promise<MetricFamily[]>;
-  log: Log;
-  /** Begins the spans of requests. Null if no traces are sent. */
-  tracer: Tracer | null;
-  /** Which addresses webhooks may have. */
-  targetRules: TargetRules;
-  approveLimit: RateLimit;
-  /** How much each caller may have at once. */
-  rations: Rations;
-  /** Null if single sign-on is not configured. */
-  signOn: Provider | null;
-  /** The documents in which OAuth clients describe themselves. */
-  clientDocuments: ClientDocuments;
-  /** Null if no Slack app is configured. */
-  slack: SlackApi | null;
-  /** Our sign-ins to the servers of Connected Tools. */
-  serverSignIns: ServerSignIns;
-  mcp: McpServices;
-  /** The stream of events for open pages of the dashboard. */
-  feed: Feed;
-  /** The hash of the admin token. */
-  adminTokenHash: string;
-  /** Verifies the audit log's checkpoints. */
-  checkpointKey: VerifierKey;
-  version: string;
-}
+import type { Services } from './services.ts';
 
 /**
  * Who may call a route. `agent`: a key, a session, or a token of a person. `door`: a key or a session. `key`: a key only.

@@ -13,7 +13,8 @@ import { nowherePages } from './nowhere.ts';
 import { challenge } from './oauth/metadata.ts';
 import { checkOrigin } from './origin.ts';
 import { OTHER_PATHS } from './other-paths.ts';
-import { callerOf, clientOf, type Incoming, type Route, type Services, type Who } from './route.ts';
+import { callerOf, clientOf, type Incoming, type Route, type Who } from './route.ts';
+import type { Services } from './services.ts';
 import { beginSpan, endSpan, isTraced } from './tracing.ts';
 
 /** No body may ever be larger. Each route has its own, smaller limit. */

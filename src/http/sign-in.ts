@@ -17,7 +17,8 @@ import { HOME } from './dashboard.ts';
 import { asGuardError, STATUS } from './errors.ts';
 import { requireSender } from './origin.ts';
 import { signedChallenge } from './passkey-fields.ts';
-import { type Incoming, type Route, route, type Services } from './route.ts';
+import { type Incoming, type Route, route } from './route.ts';
+import type { Services } from './services.ts';
 import { type Complaint, joinPage, refusedPage, type SignInPage, signInPage } from './sign-in-page.ts';
 
 export const next = z.string().max(100).default('');

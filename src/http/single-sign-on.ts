@@ -10,7 +10,8 @@ import { browserOf } from './admin/sign-ins.ts';
 import { cookieFor, readSignOnCookie, signOnCookie, signOnCookieGone } from './cookie.ts';
 import { HOME } from './dashboard.ts';
 import { baseUrl } from './origin.ts';
-import { clientOf, type Incoming, type Route, route, type Services } from './route.ts';
+import { clientOf, type Incoming, type Route, route } from './route.ts';
+import type { Services } from './services.ts';
 import { expected, next, refusal, seeOther, signInForm } from './sign-in.ts';
 
 const BEGIN = '/dashboard/sign-in/oidc';

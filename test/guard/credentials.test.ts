@@ -8,7 +8,7 @@ import { authenticate, PrincipalMemory } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { identify } from '../../src/http/auth.ts';
-import type { Services } from '../../src/http/route.ts';
+import type { Services } from '../../src/http/services.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import { keyRecord, openStore, sessionRecord, type TestStore } from '../store/stores.ts';

@@ -13,9 +13,10 @@ import { changeOperator, deleteOperator, resetOperator } from '../../src/guard/p
 import { hashPassword } from '../../src/guard/people/passwords.ts';
 import { openSignIn, type SignedIn, signOut, signOutEverywhere } from '../../src/guard/people/sign-ins.ts';
 import { RateLimit } from '../../src/guard/rate-limit.ts';
-import type { Route, Services } from '../../src/http/route.ts';
+import type { Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/routes.ts';
 import { type Serving, serve } from '../../src/http/server.ts';
+import type { Services } from '../../src/http/services.ts';
 import { stream } from '../../src/http/stream.ts';
 import { createLog } from '../../src/log.ts';
 import { createServices } from '../../src/services.ts';

@@ -14,7 +14,7 @@ import { votesFor } from '../../guard/approvals/votes.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals, listEnded } from '../../store/approvals.ts';
 import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
-import { answerIn, resolution } from '../approve.ts';
+import { answerIn, resolution } from '../approval-answer.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid, votes } from '../fields.ts';
 import { actorOf, answererOf, type Route, route } from '../route.ts';
 import { forwarded, showOutcome } from './audit.ts';

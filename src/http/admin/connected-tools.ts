@@ -21,7 +21,8 @@ import {
 } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
 import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
-import { actorOf, holdOpen, type Route, route, type Services } from '../route.ts';
+import { actorOf, holdOpen, type Route, route } from '../route.ts';
+import type { Services } from '../services.ts';
 import { seesAll, withoutSecrets } from '../shown-address.ts';
 import { showSignIn, signInState } from './server-sign-ins.ts';
 

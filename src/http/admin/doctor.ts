@@ -8,7 +8,8 @@ import { type Examined, readOnce } from '../../doctor/examined.ts';
 import { toolsCheck } from '../../doctor/tools.ts';
 import { isPersonal } from '../../mcp/sign-in.ts';
 import type { ConnectedTool } from '../../store/connected-tools.ts';
-import { holdOpen, type Route, route, type Services } from '../route.ts';
+import { holdOpen, type Route, route } from '../route.ts';
+import type { Services } from '../services.ts';
 
 const report = z.object({
   ok: z.boolean().meta({ description: 'Whether nothing is bad.' }),

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { STREAM_HEADERS } from '../../event-writer.ts';
 import { signInHolds } from '../../guard/people/sign-ins.ts';
-import { actorOf, holdOpen, type Route, route, type Services, type Who } from '../route.ts';
+import { actorOf, holdOpen, type Route, route, type Who } from '../route.ts';
+import type { Services } from '../services.ts';
 
 const lastEventId = z.uuid();
 

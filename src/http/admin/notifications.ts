@@ -7,7 +7,8 @@ import type { NotifySettings } from '../../guard/approvals/notify/notify.ts';
 import { CHANNEL_KINDS, listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
 import { baseUrl } from '../origin.ts';
-import { type Route, route, type Services } from '../route.ts';
+import { type Route, route } from '../route.ts';
+import type { Services } from '../services.ts';
 
 const notification = z.object({
   id: uuid,

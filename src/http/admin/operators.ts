@@ -12,7 +12,8 @@ import {
 import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
 import { before, iso, isoTime, list, page, paged, text, uuid } from '../fields.ts';
 import { baseUrl } from '../origin.ts';
-import { actorOf, type Route, route, type Services } from '../route.ts';
+import { actorOf, type Route, route } from '../route.ts';
+import type { Services } from '../services.ts';
 
 const email = z.email().max(320);
 export const role = z.enum(ROLES).meta({

@@ -16,7 +16,8 @@ import {
 import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
 import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
-import { actorOf, type Incoming, type Route, route, type Services, signedInOf } from '../route.ts';
+import { actorOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
+import type { Services } from '../services.ts';
 import { withoutSecrets } from '../shown-address.ts';
 
 export const signInState = z.object({

@@ -20,11 +20,11 @@ import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import { signedInOperator } from '../auth.ts';
 import { fields } from '../body.ts';
 import { STATUS } from '../errors.ts';
-import { requireSender } from '../origin.ts';
-import { type Incoming, type Route, route, type Services } from '../route.ts';
+import { issuerOf, requireSender, resourceOf } from '../origin.ts';
+import { type Incoming, type Route, route } from '../route.ts';
+import type { Services } from '../services.ts';
 import { seeOther, toSignIn } from '../sign-in.ts';
 import { consentPage, noKeyPage, unusablePage } from './consent-page.ts';
-import { issuerOf, resourceOf } from './metadata.ts';
 
 const PATH = '/oauth/authorize';
 const text = (max: number) => z.string().max(max).optional();

@@ -4,15 +4,12 @@
 
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
+import { issuerOf, resourceOf } from '../origin.ts';
 import { type Route, route } from '../route.ts';
 
 export const SCOPE = 'mcp';
 const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';
 const SERVER_METADATA = '/.well-known/oauth-authorization-server';
-
-/** The settings guarantee a public URL wherever OAuth is on. */
-export const issuerOf = ({ publicUrl }: Config): string => publicUrl ?? '';
-export const resourceOf = (config: Config): string => `${issuerOf(config)}/mcp`;
 
 /** The WWW-Authenticate header of a 401 on /mcp. */
 export function challenge(config: Config, request: Request): string {

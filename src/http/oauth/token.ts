@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { resourceFault } from '../../guard/people/oauth-codes.ts';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { exchangeCode, refreshTokens } from '../../guard/people/oauth-tokens.ts';
+import { resourceOf } from '../origin.ts';
 import { clientOf, type Incoming, type Route, route } from '../route.ts';
 import { answering, NO_STORE, oauthRefusal } from './errors.ts';
-import { resourceOf, SCOPE } from './metadata.ts';
+import { SCOPE } from './metadata.ts';
 
 const text = (max: number) => z.string().max(max).optional();
 
