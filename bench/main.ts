@@ -37,7 +37,7 @@ const USAGE = `Usage: npm run bench -- [options]
   --all           everything, also what takes minutes: ${names(NAMED.filter(({ slow }) => slow))}
   --only <names>  only these, by comma: ${names(NAMED)}
   --json          print JSON instead of the table
-  --charts        write docs/bench.md with its charts, and the README's tables
+  --charts        write docs/bench.md with its charts, and the README's table
   --help          print this
 `;
 

@@ -1,5 +1,5 @@
-// Writes the results of a run: the page docs/bench.md with its charts in docs/bench/, and the tables in the
-// README's section on speed. All come from one report, so that they cannot contradict each other.
+// Writes the results of a run: the page docs/bench.md with its charts in docs/bench/, and the table in the
+// README's section on costs. All come from one report, so that they cannot contradict each other.
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -24,7 +24,7 @@ export function writePages(report: Report): void {
   const pictures = [...drawn].map(([name, { title }]) => `![${title}](bench/${name}.svg)`);
   fs.writeFileSync(path.join(ROOT, 'docs', 'bench.md'), page(report, pictures));
   const readme = path.join(ROOT, 'README.md');
-  fs.writeFileSync(readme, withTables(fs.readFileSync(readme, 'utf8'), report));
+  fs.writeFileSync(readme, withTable(fs.readFileSync(readme, 'utf8'), report));
 }
 
 export function page(report: Report, pictures: string[]): string {
@@ -155,18 +155,11 @@ function studySection({ title, how, findings }: Studied): string {
   return `## ${title}\n\n${how}\n\n${['| | |', '|---|--:|', ...rows].join('\n')}\n`;
 }
 
-/** The README with new tables in its section on speed. What others spend stays as it is if nobody else was measured. */
-export function withTables(readme: string, report: Report): string {
-  const { targets, conditions } = report;
-  const table = targetTable(targets).replace('| measured |', `| measured (${conditions.date}) |`);
-  const compared = comparedTable(report);
-  const changed = withTable(readme, '### Targets', table);
-  return compared === null ? changed : withTable(changed, '## Speed', compared);
-}
-
-/** The first table under a heading is replaced. */
-function withTable(readme: string, heading: string, table: string): string {
-  const passage = new RegExp(`(^${heading}\\n.*?)(^\\|.*?\\n)(?=\\n)`, 'ms');
-  if (!passage.test(readme)) throw new Error(`The README has no table under "${heading}"`);
+/** The README with a new table in its section on costs. It stays as it is if nobody else was measured. */
+export function withTable(readme: string, report: Report): string {
+  const table = comparedTable(report);
+  if (table === null) return readme;
+  const passage = /(^## What it costs\n.*?)(^\|.*?\n)(?=\n)/ms;
+  if (!passage.test(readme)) throw new Error('The README has no table under "## What it costs"');
   return readme.replace(passage, (_, before: string) => `${before}${table}\n`);
 }

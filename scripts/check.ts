@@ -1,5 +1,5 @@
 // npm run check: verifies format, lint, types, import rules, whether every mutation and every entry of the lists of `npm
-// run mutants` still applies, whether every promise in README.md has its figure, and whether openapi.json is up to date.
+// run mutants` still applies, whether every promise has its figure, and whether openapi.json is up to date.
 // All steps run, so that one run shows everything that is wrong. A step whose packages are not installed fails, because
 // it has verified nothing; only what `npm run extras` does not install may be left out.
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { commit, machine } from './conditions.ts';
+import { PROMISES } from './promised.ts';
 
 const USAGE = `Usage: npm run promises -- [options]
 
@@ -19,39 +20,6 @@ const ROOT = join(import.meta.dir, '..');
 const TABLE = join(ROOT, 'docs/promises.md');
 const AT_ONCE = 2;
 const TIMEOUT_MS = 900_000;
-
-const PROMISES: Record<string, string> = {
-  P1: 'Every verdict a client received is in the audit log after `kill -9`',
-  P2: 'The audit entry is durable before the verdict is sent; a server that would lose it is refused',
-  P3: 'While the audit log cannot be written: 500, no verdict, nothing forwarded, no event',
-  P4: 'Exactly one entry per verdict',
-  P5: 'A revoked session or key gets no allow once the answer to the revocation is there, on any replica',
-  P6: 'What has expired stays expired, whatever the clock does',
-  P7: 'Every approval is resolved exactly once',
-  P8: 'GET and HEAD change nothing',
-  P9: 'Every event is delivered at least once, across crashes of service and receiver',
-  P10: 'Exhausted deliveries stay visible and can be redelivered',
-  P11: 'Arguments never reach disk, logs or the database; of those that wait for approval, a keyed digest does',
-  P12: 'What was checked is what is forwarded',
-  P13: 'Nothing reaches an upstream without a committed allow',
-  P14: 'The decider equals its specification',
-  P15: 'Policies of 10,000 rules stay right and fast',
-  P16: 'Hostile input never stalls good clients',
-  P17: 'Keys never see each other',
-  P18: 'A database outage is bounded and fails closed',
-  P19: 'Secrets at rest are useless',
-  P20: 'A misbehaving upstream is contained',
-  P21: 'A clean stop loses nothing',
-  P22: 'Upgrades survive a kill',
-  P23: 'One caller’s input never fails another caller’s check',
-  P24: 'In no window do more calls commit than a limit allows, and what is counted equals what the log allows',
-  P25: 'What approvers are shown of a call is seen by whoever may answer it, until it ends, and by nobody else',
-  P26: 'Every sealed entry is shipped, in order and at least once',
-  P27: 'Nothing outside the store delays a check',
-  P28: 'A shadow changes nothing, and what is recorded of it is the verdict of a version that was current',
-  P33: 'Every audit entry is sealed exactly once, whatever is killed, and however late it becomes visible',
-  P30: 'One caller never takes another’s share of time and memory',
-};
 
 /** The longest ones start first, so that none of them runs alone at the end. */
 const FIRST = ['P9', 'P5', 'P1', 'P13', 'P7', 'P6', 'P22', 'P18', 'P8', 'P16', 'P3'];
