@@ -3,7 +3,7 @@
 // change here), or invents entries of many keys, tools and sessions.
 
 import { SQL } from 'bun';
-import { decisionTag, keyTag, sessionTag, surfaceTag, toolTag } from '../src/store/slots.ts';
+import { decisionTag, keyTag, sessionTag, surfaceTag, toolTag } from '../src/store/log/slots.ts';
 
 /**
  * The time between two entries: short enough for a million entries to fall within a day, and so within any retention.

@@ -1,8 +1,8 @@
 // Makes TypeScript types of the routes' answers from the OpenAPI document, so that the schemas of the service also type
-// what the dashboard and the command line read. scripts/openapi.ts writes them to src/core/answers.ts.
+// what the dashboard and the command line read. scripts/openapi.ts writes them to src/core/api/answers.ts.
 
-import type { Schema } from '../src/http/docs-schema.ts';
-import type { OpenApi } from '../src/http/openapi.ts';
+import type { Schema } from '../src/http/docs/docs-schema.ts';
+import type { OpenApi } from '../src/http/docs/openapi.ts';
 import { packagesOf, requireExtra } from './extras.ts';
 
 const HEAD = `// The routes' successful answers in JSON. \`npm run openapi\` writes this file from the routes' schemas: change those.

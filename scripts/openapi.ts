@@ -1,13 +1,13 @@
-// Writes from the routes: openapi.json, the types of the answers in src/core/answers.ts, the paths of routes that are
-// loaded later in src/http/other-paths.ts, and the list of routes in docs/api.md. With --check, it only says whether they are up to date.
+// Writes from the routes: openapi.json, the types of the answers in src/core/api/answers.ts, the paths of routes that are
+// loaded later in src/http/later-paths.ts, and the list of routes in docs/api.md. With --check, it only says whether they are up to date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pkg from '../package.json' with { type: 'json' };
+import { openapi } from '../src/http/docs/openapi.ts';
 import { firstRoutes } from '../src/http/first-routes.ts';
-import { openapi } from '../src/http/openapi.ts';
-import type { Access, Route } from '../src/http/route.ts';
 import { routes } from '../src/http/routes.ts';
+import type { Access, Route } from '../src/http/serving/route.ts';
 import { answers } from './answers.ts';
 
 const WHO: Record<Access, string> = {
@@ -48,8 +48,8 @@ const document = openapi(routes, pkg.version);
 
 const FILES: [path: string, fresh: (written: string) => string][] = [
   ['openapi.json', () => `${JSON.stringify(document, null, 2)}\n`],
-  ['src/core/answers.ts', () => answers(document)],
-  ['src/http/other-paths.ts', otherPaths],
+  ['src/core/api/answers.ts', () => answers(document)],
+  ['src/http/later-paths.ts', otherPaths],
   ['docs/api.md', listed],
 ];
 

@@ -1,15 +1,10 @@
 // Puts everything together: configuration, store, guard, HTTP server, and how they stop. Together with services.ts it
 // imports all of them. It reads no environment variables and installs no signal handler; the command line does.
 
-import { startBackground } from './background.ts';
 import { steadyClock } from './clock.ts';
-import { type Config, publicUrl } from './config.ts';
-import { verifierKeyText } from './core/checkpoint.ts';
-import type { MetricFamily } from './core/metric.ts';
-import { keepMemoryOutOfDumps } from './core-dumps.ts';
-import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './data-dir.ts';
+import { verifierKeyText } from './core/log/checkpoint.ts';
+import type { MetricFamily } from './core/wire/metric.ts';
 import type { Demo } from './demo/fill.ts';
-import { openFiles } from './file-modes.ts';
 import type { PrintApproval } from './guard/approvals/notify/notify.ts';
 import { undeclaredChannels } from './guard/approvals/undeclared-channels.ts';
 import type { Deps } from './guard/deps.ts';
@@ -21,10 +16,15 @@ import { openGrpc } from './http/grpc/open.ts';
 import { serve } from './http/server.ts';
 import type { Log } from './log.ts';
 import { mergedFamilies } from './metrics/merge.ts';
-import { isEmbedded, openDeps, openStore } from './open-store.ts';
-import { openTelemetry } from './open-telemetry.ts';
-import { createServices, VERSION } from './services.ts';
-import type { Progress } from './store/migrate.ts';
+import { startBackground } from './process/background.ts';
+import { keepMemoryOutOfDumps } from './process/core-dumps.ts';
+import { adminTokenIn, adminTokenPath, makeDataDir, writeCheckpointKey } from './process/data-dir.ts';
+import { openFiles } from './process/file-modes.ts';
+import { isEmbedded, openDeps, openStore } from './process/open-store.ts';
+import { openTelemetry } from './process/open-telemetry.ts';
+import { createServices, VERSION } from './process/services.ts';
+import { type Config, publicUrl } from './settings/config.ts';
+import type { Progress } from './store/engine/migrate.ts';
 import { readSetting } from './store/settings.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 

@@ -2,7 +2,7 @@
 // readers (app.tsx has the live region).
 
 import { signal } from '@preact/signals';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/core/text/visible.ts';
 
 export const announcement = signal('');
 const SHOWN_MS = 6000;

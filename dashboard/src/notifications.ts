@@ -2,7 +2,7 @@
 // A notification leaves our hands, so it names the tool and the key and shows nothing of what the call would do.
 
 import { effect, signal, untracked } from '@preact/signals';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/core/text/visible.ts';
 import { announce } from './announce.ts';
 import { keyName } from './names.ts';
 import { pending } from './pending.ts';

@@ -1,12 +1,12 @@
 // The shapes of the data that the pages show: the answers of the routes and the events, as the core defines them.
 
-import type { ApprovalView } from '../../src/core/event.ts';
-import type { ListedApproval } from '../../src/core/resources.ts';
+import type { ListedApproval } from '../../src/core/api/resources.ts';
+import type { ApprovalView } from '../../src/core/approvals/event.ts';
 
-export type { ApprovalStatus } from '../../src/core/approval.ts';
-export type { Decision } from '../../src/core/decide.ts';
-export type { Rule } from '../../src/core/policy.ts';
-export type * from '../../src/core/resources.ts';
+export type * from '../../src/core/api/resources.ts';
+export type { ApprovalStatus } from '../../src/core/approvals/approval.ts';
+export type { Decision } from '../../src/core/decision/decide.ts';
+export type { Rule } from '../../src/core/policy/policy.ts';
 
 /** An approval from a list, or from an event, which says neither whether a passkey is needed nor what is asked. */
 export type Approval = ApprovalView &

@@ -3,8 +3,8 @@
 
 import { basename } from 'node:path';
 import type { BunPlugin } from 'bun';
-import { buildDashboard, ENTRIES } from '../../src/http/dashboard-build.ts';
-import { readGuides } from '../../src/http/guide-files.ts';
+import { readGuides } from '../../src/http/docs/guide-files.ts';
+import { buildDashboard, ENTRIES } from '../../src/http/pages/dashboard-build.ts';
 
 /** The content is made beforehand: a bundle that is started while another one is being made never finishes. */
 export async function carried(): Promise<BunPlugin> {

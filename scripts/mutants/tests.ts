@@ -9,42 +9,42 @@ const ROOT = join(import.meta.dir, '../..');
 
 /**
  * Tests by a pattern for the path under `src`; a file may match several rows. A file in a room of its folder is also
- * known by its folder and name alone (`core/policy/lint.ts` as `core/lint.ts`).
+ * known by its folder and name alone (`core/policy/lint.ts` as `core/policy-file/lint.ts`).
  */
 const NAMED: [RegExp, string][] = [
   [
     /^core\/(decide|consider|compiled-policy|situation|policy|rule-index|pattern|name|simulate|trace)/,
-    'core/cases core/decide core/reasons core/strictness core/trace core/pattern core/lint faults/p14 faults/p15',
+    'core/cases core/decision/decide core/foresight/reasons core/strictness core/decision/trace core/text/pattern core/policy-file/lint faults/p14 faults/p15',
   ],
   [
     /^core\/(sentences|reasons|recorded|replay|possibilities|situation)/,
-    'core/reasons core/read-reasons core/replay core/replay-random core/situation',
+    'core/foresight/reasons core/read-reasons core/foresight/replay core/replay-random core/policy/situation',
   ],
-  [/^core\/(json|exact-number|canonical)/, 'core/json core/canonical http/refusals'],
+  [/^core\/(json|exact-number|canonical)/, 'core/wire/json core/wire/canonical http/refusals'],
   [
     /^core\/(policy-file|policy-text|rule-faults|asking-faults|yaml-faults|yaml-scalar|lint-conditions|lint-asking|diff)/,
-    'core/policy-file core/policy-text core/yaml-scalar core/lint cli/transcripts http/policies',
+    'core/policy-file/policy-file core/policy-file/policy-text core/policy-file/yaml-scalar core/policy-file/lint cli/transcripts http/policies',
   ],
   [
     /^core\/(checkpoint|given-up|log-stretch|log-verifier|merkle|entry)/,
-    'core/checkpoint core/log-verifier core/merkle cli/audit-verify',
+    'core/log/checkpoint core/log/log-verifier core/log/merkle cli/audit-verify',
   ],
-  [/^core\/(zone|hours|limit|decimal)/, 'core/hours core/limit'],
+  [/^core\/(zone|hours|limit|decimal)/, 'core/time/hours core/policy/limit'],
   [
     /^core\/condition\//,
     'core/condition/condition core/condition/hostile core/condition/specification core/condition/reference',
   ],
   [/^(cli|core)\/clients\//, 'cli/clients/edit cli/clients/connect core/clients/clients'],
-  [/^core\/errors/, 'http/refusals core/json'],
-  [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approval'],
+  [/^core\/errors/, 'http/refusals core/wire/json'],
+  [/^core\/(approval|event)/, 'approvals/approve approvals/webhooks core/approvals/approval'],
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],
   [
     /^guard\/(check\/|approvals\/ask|deps)/,
-    'guard/check/check guard/check/limits guard/check/commit http/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
+    'guard/check/check guard/check/limits guard/check/commit http/agent/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
     /^guard\/(check\/(approval-)?facts|credentials|sessions|keys)/,
-    'http/credentials http/sessions http/keys guard/credentials faults/p06 operators/mine',
+    'http/credentials http/agent/sessions http/keys guard/credentials faults/p06 operators/mine',
   ],
   [
     /^guard\/(approvals\/[ag]|people\/return-targets)/,
@@ -52,7 +52,7 @@ const NAMED: [RegExp, string][] = [
   ],
   [
     /^(guard\/approvals\/(answer|approvers|votes|bound-grants)|store\/votes|core\/comparable)/,
-    'guard/approvals/approvers guard/approvals/bound-grants core/comparable approvals/votes approvals/grants',
+    'guard/approvals/approvers guard/approvals/bound-grants core/approvals/comparable approvals/votes approvals/grants',
   ],
   [
     /^(guard\/approvals\/(proofs|answer|votes)|store\/approval-proofs|core\/(assertion|cose-key|proof-check))/,
@@ -70,7 +70,7 @@ const NAMED: [RegExp, string][] = [
   [/^guard\/outgoing\/client/, 'guard/outgoing/client mcp/wire-http mcp/wires'],
   [
     /^(guard|store|http|http\/admin)\/server-sign-in/,
-    'guard/server-sign-ins/refresh guard/server-sign-ins/discovery guard/server-sign-ins/changes http/server-sign-ins',
+    'guard/server-sign-ins/refresh guard/server-sign-ins/discovery guard/server-sign-ins/changes http/pages/server-sign-ins',
   ],
   [/^guard\/(chores|log\/(retention|rollups|stats))/, 'guard/log/retention guard/log/rollups http/audit'],
   [
@@ -104,16 +104,19 @@ const NAMED: [RegExp, string][] = [
     /^(guard\/approvals\/notify\/slack-bot|http\/slack|store\/posted-messages)/,
     'approvals/slack http/slack store/posted-messages',
   ],
-  [/^guard\/secrets/, 'core/canonical guard/credentials http/credentials faults/p19'],
+  [/^guard\/secrets/, 'core/wire/canonical guard/credentials http/credentials faults/p19'],
   [
     /^store\/(approvals|grants|notifications)/,
     'store/records approvals/admin approvals/lapse approvals/spend',
   ],
-  [/^store\/(audit|audit-search|audit-tally|contexts|slots)/, 'store/audit store/audit-search http/audit'],
+  [
+    /^store\/(audit|audit-search|audit-tally|contexts|slots)/,
+    'store/log/audit store/log/audit-search http/audit',
+  ],
   [/^store\/(deliveries|webhooks|outcomes)/, 'store/records faults/p10 approvals/endpoints'],
   [
     /^store\/(keys|sessions|policies|settings)/,
-    'store/records http/keys http/sessions http/policies http/credentials',
+    'store/records http/keys http/agent/sessions http/policies http/credentials',
   ],
   [/^store\/(connected-tools|mcp-sessions)/, 'mcp/administration mcp/drift'],
   [
@@ -122,16 +125,16 @@ const NAMED: [RegExp, string][] = [
   ],
   [/^store\/(retention|rollups|marks)/, 'guard/log/retention guard/log/rollups'],
   [/^store\/(seals|checkpoints)/, 'http/seals cli/audit-verify'],
-  [/^store\/(migrate|backup)/, 'store/migrate cli/backup'],
+  [/^store\/(migrate|backup)/, 'store/engine/migrate cli/backup'],
   [
     /^store\/(sqlite|file-lock|thread|sync-thread|db)/,
-    'store/sqlite store/transaction store/wake store/records http/failures',
+    'store/engine/sqlite store/transaction store/wake store/records http/failures',
   ],
   [
     /^store\/(postgres|db)/,
-    'store/postgres store/transaction store/wake store/records replicas/ended-connections replicas/pooling replicas/failover http/failures',
+    'store/engine/postgres store/transaction store/wake store/records replicas/ended-connections replicas/pooling replicas/failover http/failures',
   ],
-  [/^store\/committed-memory/, 'store/audit.'],
+  [/^store\/committed-memory/, 'store/log/audit.'],
   [
     /^mcp\/(answer|call|legs|mcp-sessions|endpoint|relay|legacy|modern|negotiate|offered|hub|listing|pages|protocol|schema)/,
     'mcp/refusals mcp/modern mcp/relay mcp/names mcp/passing',

@@ -1,8 +1,8 @@
 // Finds a resource of /admin/v1 by its name or id. http.ts sends the requests; service-options.ts finds the token.
 
-import { didYouMean } from '../core/did-you-mean.ts';
-import { normalEmail } from '../core/email.ts';
-import type { Key, Operator, Policy } from '../core/resources.ts';
+import type { Key, Operator, Policy } from '../core/api/resources.ts';
+import { didYouMean } from '../core/text/did-you-mean.ts';
+import { normalEmail } from '../core/text/email.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
 import { time } from './print.ts';

@@ -1,12 +1,12 @@
 // One approval as text: what is asked, what is known about it, and its course so far. Everything that an agent, a tool
 // server or a person wrote is made visible, so that it can neither hide a part of itself nor steer the terminal.
 
-import { earlierCounts } from '../core/approval.ts';
-import { DETAILS_GONE, questionParts } from '../core/details.ts';
-import { joinName } from '../core/name.ts';
-import type { ListedApproval, WholeApproval } from '../core/resources.ts';
-import { surfaceName } from '../core/surface.ts';
-import { visible } from '../core/visible.ts';
+import type { ListedApproval, WholeApproval } from '../core/api/resources.ts';
+import { earlierCounts } from '../core/approvals/approval.ts';
+import { DETAILS_GONE, questionParts } from '../core/approvals/details.ts';
+import { joinName } from '../core/text/name.ts';
+import { surfaceName } from '../core/text/surface.ts';
+import { visible } from '../core/text/visible.ts';
 import type { Output } from './io.ts';
 import { time, word } from './print.ts';
 import { table } from './table.ts';

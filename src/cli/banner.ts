@@ -3,7 +3,7 @@
 
 import { delimiter, dirname, resolve } from 'node:path';
 import type { Welcome } from '../main.ts';
-import type { PrintedSecret } from '../printed-secrets.ts';
+import type { PrintedSecret } from '../process/printed-secrets.ts';
 import type { IO } from './io.ts';
 
 export const SETUP_LINK = 'Link to create the first operator';

@@ -1,6 +1,6 @@
 // Reads the arguments of a call from the command line. A message about them never quotes them.
 
-import { isObject, type Json, type JsonObject, parseJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject, parseJson } from '../core/wire/json.ts';
 import { usageError } from './exit.ts';
 import type { IO } from './io.ts';
 

@@ -4,11 +4,11 @@
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type Node, type YAMLMap } from 'yaml';
-import type { CompiledPolicy } from '../core/compiled-policy.ts';
-import { DECISIONS, type Decision } from '../core/decide.ts';
-import { isObject, type JsonObject } from '../core/json.ts';
-import { scopeFault, serverNameFault, toolNameFault } from '../core/name.ts';
-import { simulate, type Tried, usedFault } from '../core/simulate.ts';
+import { DECISIONS, type Decision } from '../core/decision/decide.ts';
+import { simulate, type Tried, usedFault } from '../core/decision/simulate.ts';
+import type { CompiledPolicy } from '../core/policy/compiled-policy.ts';
+import { scopeFault, serverNameFault, toolNameFault } from '../core/text/name.ts';
+import { isObject, type JsonObject } from '../core/wire/json.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
 import { readTime, TIME_FORM } from './moment.ts';

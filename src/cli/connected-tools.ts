@@ -1,7 +1,7 @@
 // Finds the Connected Tools of a key by name or id, for the commands of `toolgate tools`.
 
-import type { ConnectedTool } from '../core/resources.ts';
-import { visible } from '../core/visible.ts';
+import type { ConnectedTool } from '../core/api/resources.ts';
+import { visible } from '../core/text/visible.ts';
 import { keyId } from './admin.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';

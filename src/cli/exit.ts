@@ -1,6 +1,6 @@
 // Exit codes, in one table, and the error that ends a command with one of them.
 
-import type { Decision } from '../core/decide.ts';
+import type { Decision } from '../core/decision/decide.ts';
 
 export const EXIT = {
   ok: 0,

@@ -5,9 +5,9 @@ import { createReadStream, readdirSync, type Stats, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
-import { entryLeaf } from '../core/entry.ts';
-import { isObject, parseJson } from '../core/json.ts';
-import type { Place } from '../core/log-verifier.ts';
+import { entryLeaf } from '../core/log/entry.ts';
+import type { Place } from '../core/log/log-verifier.ts';
+import { isObject, parseJson } from '../core/wire/json.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { SealedSource } from './sealed-source.ts';
 

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/visible.ts';
 import { CliError, EXIT } from './exit.ts';
 
 export type Format = Parameters<typeof styleText>[0];

@@ -1,7 +1,7 @@
 // Markdown for comments on pull requests. Agents choose the names of tools and keys, so nothing of a name may be read as
 // Markdown, as HTML or as a mention of a person.
 
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/visible.ts';
 
 const MOST_CHARACTERS = 80;
 /** Of these characters none has a meaning inside backticks or in a table. */

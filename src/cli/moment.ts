@@ -1,7 +1,7 @@
 // Reads times as people write them: an ISO 8601 time, or a duration from now (ahead) or before now (ago).
 
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../core/duration.ts';
+import { parseDuration } from '../core/time/duration.ts';
 
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 /** How a time is described in messages. */

@@ -2,10 +2,10 @@
 // can be read without a service.
 
 import type { Command } from 'commander';
-import { serverNameFault } from '../core/name.ts';
-import { EXAMPLE_FOLDER, folderFault, wantsFolder, withFolder } from '../core/pack-folder.ts';
-import { PACKS, type Pack, serversIn, withName, withServers } from '../core/packs.ts';
-import type { WholePolicy } from '../core/resources.ts';
+import type { WholePolicy } from '../core/api/resources.ts';
+import { EXAMPLE_FOLDER, folderFault, wantsFolder, withFolder } from '../core/policy-file/pack-folder.ts';
+import { PACKS, type Pack, serversIn, withName, withServers } from '../core/policy-file/packs.ts';
+import { serverNameFault } from '../core/text/name.ts';
 import { usageError } from './exit.ts';
 import { command } from './help.ts';
 import { type IO, say } from './io.ts';

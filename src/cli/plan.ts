@@ -1,8 +1,6 @@
 // Plans the steps that make the service's policies, keys and webhooks as a resources file says. Nothing is ever
 // deleted. Keys are matched by name, or by id where several have the same name. A revoked key is not made again.
 
-import { diffLines } from '../core/diff.ts';
-import { normalEntry } from '../core/open-to.ts';
 import type {
   Key,
   KeyWithSecret,
@@ -11,7 +9,9 @@ import type {
   Webhook,
   WebhookWithSecret,
   WholePolicy,
-} from '../core/resources.ts';
+} from '../core/api/resources.ts';
+import { normalEntry } from '../core/approvals/open-to.ts';
+import { diffLines } from '../core/text/diff.ts';
 import { allOf, theOne } from './admin.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';

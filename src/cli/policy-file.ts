@@ -1,13 +1,13 @@
 // Reads policy files for commands, prints their problems in the style of a compiler, and says what is sent to the
-// service. core/policy-file.ts and core/policy-text.ts define the format.
+// service. core/policy-file/policy-file.ts and core/policy-file/policy-text.ts define the format.
 
 import { basename } from 'node:path';
-import { type CompiledPolicy, compilePolicy } from '../core/compiled-policy.ts';
-import { type Limits, MAX_TEXT, type Rule } from '../core/policy.ts';
-import { type Problem, parsePolicy } from '../core/policy-file.ts';
-import { limitLine, ruleLine } from '../core/policy-text.ts';
-import type { WholePolicy } from '../core/resources.ts';
-import { visible } from '../core/visible.ts';
+import type { WholePolicy } from '../core/api/resources.ts';
+import { type CompiledPolicy, compilePolicy } from '../core/policy/compiled-policy.ts';
+import { type Limits, MAX_TEXT, type Rule } from '../core/policy/policy.ts';
+import { type Problem, parsePolicy } from '../core/policy-file/policy-file.ts';
+import { limitLine, ruleLine } from '../core/policy-file/policy-text.ts';
+import { visible } from '../core/text/visible.ts';
 import { CliError } from './exit.ts';
 import { type IO, readText, shownFile } from './io.ts';
 

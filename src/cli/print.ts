@@ -1,8 +1,8 @@
 // Prints data: JSON, tables, times. Names come from agents and files, so characters that a reader cannot see or that a
 // terminal would interpret are written out: as \u{202E} in text, as an equivalent escape in JSON.
 
-import type { Decision } from '../core/decide.ts';
-import { safeJson, visible } from '../core/visible.ts';
+import type { Decision } from '../core/decision/decide.ts';
+import { safeJson, visible } from '../core/text/visible.ts';
 import type { Format, IO, Output } from './io.ts';
 import { table } from './table.ts';
 

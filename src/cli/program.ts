@@ -98,8 +98,8 @@ const OFTEN = /^TOOLGATE_(API_KEY|BASE_URL|ADMIN_TOKEN|DATA_DIR|PORT|HOST|TEST_.
 async function warnOfUnknown(io: IO): Promise<void> {
   if (!Object.keys(io.env).some(name => name.startsWith('TOOLGATE_') && !OFTEN.test(name))) return;
   const [{ unknownIn, settingNames }, { didYouMean }] = await Promise.all([
-    import('../config.ts'),
-    import('../core/did-you-mean.ts'),
+    import('../settings/config.ts'),
+    import('../core/text/did-you-mean.ts'),
   ]);
   for (const name of unknownIn(io.env)) {
     const meant = didYouMean(name, [...settingNames(), 'TOOLGATE_BASE_URL', 'TOOLGATE_API_KEY']);

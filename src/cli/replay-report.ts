@@ -2,10 +2,10 @@
 // --fail-on, which says which changes end the command with exit code 1.
 
 import { InvalidArgumentError } from 'commander';
-import { ceilTo, keptSpan } from '../core/buckets.ts';
-import { DECISIONS, type Decision } from '../core/decide.ts';
-import { joinName } from '../core/name.ts';
-import type { Policy, Replay } from '../core/resources.ts';
+import type { Policy, Replay } from '../core/api/resources.ts';
+import { DECISIONS, type Decision } from '../core/decision/decide.ts';
+import { joinName } from '../core/text/name.ts';
+import { ceilTo, keptSpan } from '../core/time/buckets.ts';
 import { codeOf, markdownTable } from './markdown.ts';
 import { time } from './print.ts';
 

@@ -3,8 +3,8 @@
 
 import { dirname, join } from 'node:path';
 import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
-import { openToFault } from '../core/open-to.ts';
-import type { NotifyTargets } from '../core/resources.ts';
+import type { NotifyTargets } from '../core/api/resources.ts';
+import { openToFault } from '../core/approvals/open-to.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
 import { type NamedPolicy, policyWithin, readPolicy } from './policy-file.ts';

@@ -1,13 +1,13 @@
 // The sources from which `toolgate audit verify` reads a sealed log: the SQLite store or PostgreSQL, read page by page and
 // without a snapshot: a log only grows, and verifying must not slow the service down. exported-log.ts reads files.
 
-import { shownEntry } from '../core/entry.ts';
-import type { Place } from '../core/log-verifier.ts';
-import { listCheckpoints } from '../store/checkpoints.ts';
-import type { Queries } from '../store/db.ts';
-import { openPostgres } from '../store/postgres.ts';
-import { listSealed, listUnsealed, sealedSize } from '../store/seals.ts';
-import { readSqlite } from '../store/sqlite.ts';
+import { shownEntry } from '../core/log/entry.ts';
+import type { Place } from '../core/log/log-verifier.ts';
+import type { Queries } from '../store/engine/db.ts';
+import { openPostgres } from '../store/engine/postgres.ts';
+import { readSqlite } from '../store/engine/sqlite.ts';
+import { listCheckpoints } from '../store/log/checkpoints.ts';
+import { listSealed, listUnsealed, sealedSize } from '../store/log/seals.ts';
 import { CliError, EXIT } from './exit.ts';
 
 export interface SealedSource {

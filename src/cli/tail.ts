@@ -1,7 +1,7 @@
 // Follows the audit log by polling. Entries committed at almost the same time may become visible out of order, so each
 // request overlaps with the previous one, and the entries shown in that period are remembered.
 
-import type { AuditEntry } from '../core/resources.ts';
+import type { AuditEntry } from '../core/api/resources.ts';
 import { type Http, type Query, Unreachable } from './http.ts';
 import { type IO, say } from './io.ts';
 import { firstOf } from './list.ts';

@@ -1,8 +1,8 @@
 // The trace of a simulated decision as text: a line for each rule, and below it what its hours, conditions and limit
 // came to, with the values that were read.
 
-import { type Rule, ruleLabel } from '../core/policy.ts';
-import type { Detail, TraceStep } from '../core/trace.ts';
+import type { Detail, TraceStep } from '../core/decision/trace.ts';
+import { type Rule, ruleLabel } from '../core/policy/policy.ts';
 
 /** No lines if no rule has anything to tell beyond the decision itself. */
 export function traceLines({ rules }: { rules: readonly Rule[] }, trace: readonly TraceStep[]): string[] {

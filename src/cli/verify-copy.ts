@@ -3,16 +3,16 @@
 
 import { existsSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Config } from '../config.ts';
-import { verifierKey } from '../core/checkpoint.ts';
-import { masterKeyIn, masterKeyPath } from '../data-dir.ts';
+import { verifierKey } from '../core/log/checkpoint.ts';
 import { knownFingerprint, wrongMasterKey } from '../guard/first-start.ts';
 import { logName } from '../guard/log/sealed-log.ts';
 import { Vault } from '../guard/secrets.ts';
-import type { Db } from '../store/db.ts';
-import { type FileLock, lockDescriptor } from '../store/file-lock.ts';
-import { MIGRATIONS, migrate, schemaVersion } from '../store/migrate.ts';
-import { openSqlite } from '../store/sqlite.ts';
+import { masterKeyIn, masterKeyPath } from '../process/data-dir.ts';
+import type { Config } from '../settings/config.ts';
+import type { Db } from '../store/engine/db.ts';
+import { type FileLock, lockDescriptor } from '../store/engine/file-lock.ts';
+import { MIGRATIONS, migrate, schemaVersion } from '../store/engine/migrate.ts';
+import { openSqlite } from '../store/engine/sqlite.ts';
 import {
   type Counts,
   copyBytes,
@@ -20,7 +20,7 @@ import {
   isDiskFault,
   wantSoundStore,
   wantWholeCopy,
-} from '../store/sqlite-copy.ts';
+} from '../store/engine/sqlite-copy.ts';
 import { CliError, EXIT } from './exit.ts';
 import { type IO, say } from './io.ts';
 import { openStoreLog } from './sealed-source.ts';

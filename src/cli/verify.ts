@@ -1,5 +1,5 @@
 // Verifies a sealed log: decides which checkpoints count, reads the log and shows the progress, and prints the result.
-// sealed-source.ts reads the log; core/log-verifier.ts says what a difference means.
+// sealed-source.ts reads the log; core/log/log-verifier.ts says what a difference means.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,11 +9,11 @@ import {
   parseCheckpoint,
   parseVerifierKey,
   type VerifierKey,
-} from '../core/checkpoint.ts';
-import { type FileNote, notesIn } from '../core/checkpoint-file.ts';
-import { keepsRetention, remarksOn } from '../core/given-up.ts';
-import { type Finding, LogVerifier } from '../core/log-verifier.ts';
-import { visible } from '../core/visible.ts';
+} from '../core/log/checkpoint.ts';
+import { type FileNote, notesIn } from '../core/log/checkpoint-file.ts';
+import { keepsRetention, remarksOn } from '../core/log/given-up.ts';
+import { type Finding, LogVerifier } from '../core/log/log-verifier.ts';
+import { visible } from '../core/text/visible.ts';
 import { CliError, EXIT, usageError } from './exit.ts';
 import { type IO, readText, say } from './io.ts';
 import type { SealedSource } from './sealed-source.ts';

@@ -2,7 +2,7 @@
 // first one starts alone, since it may have to migrate the store and make secrets. A worker that ends is started again,
 // and a stop waits for all. The metrics of all workers are collected here, whichever of them is asked.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import type { Log } from '../log.ts';
 import { EXIT } from './exit.ts';
 import type { IO } from './io.ts';

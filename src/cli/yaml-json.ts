@@ -1,8 +1,8 @@
 // Reads a value in a YAML file as JSON. Numbers keep all digits that are written, as in arguments that come as JSON.
 
 import { isMap, isScalar, isSeq, type Scalar } from 'yaml';
-import { exactly } from '../core/exact-number.ts';
-import type { Json } from '../core/json.ts';
+import { exactly } from '../core/wire/exact-number.ts';
+import type { Json } from '../core/wire/json.ts';
 import { offset } from './yaml-reader.ts';
 
 /** What is not JSON, such as a key that is no string, or an alias. */

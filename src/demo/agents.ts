@@ -1,7 +1,7 @@
 // The agents of the demo's week, as data: the tools that they call, with which arguments, and their MCP servers.
 
-import type { JsonObject } from '../core/json.ts';
-import type { Surface } from '../core/surface.ts';
+import type { Surface } from '../core/text/surface.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 
 interface DemoTool {
   name: string;

@@ -3,18 +3,19 @@
 // the password of the sign-in, which is shown once.
 
 import { randomInt } from 'node:crypto';
-import { canonicalJson } from '../core/canonical.ts';
-import { type CompiledPolicy, compilePolicy } from '../core/compiled-policy.ts';
 import { GuardError } from '../core/errors.ts';
+import { type CompiledPolicy, compilePolicy } from '../core/policy/compiled-policy.ts';
+import { canonicalJson } from '../core/wire/canonical.ts';
 import type { Actor, Deps } from '../guard/deps.ts';
 import { countAgain } from '../guard/log/rollups.ts';
 import { hashPassword } from '../guard/people/passwords.ts';
 import { hashToken, mintToken } from '../guard/secrets.ts';
-import { nextAuditId } from '../store/audit-tally.ts';
 import { insertChange } from '../store/changes.ts';
 import { insertConnectedTool, markDrift, pinDefinition } from '../store/connected-tools.ts';
-import type { Transaction } from '../store/db.ts';
+import type { Transaction } from '../store/engine/db.ts';
 import { insertKey, listKeys, revokeKey } from '../store/keys.ts';
+import { nextAuditId } from '../store/log/audit-tally.ts';
+import { sealedSize } from '../store/log/seals.ts';
 import {
   anyOperator,
   findOperatorCredential,
@@ -23,7 +24,6 @@ import {
   updateOperatorGroups,
 } from '../store/operators.ts';
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
-import { sealedSize } from '../store/seals.ts';
 import { keepSetting } from '../store/settings.ts';
 import { AGENTS, type DemoAgent, type DemoServer } from './agents.ts';
 import { ADMIN, type DemoPolicy, OPERATORS, POLICIES, RETIRED } from './scenario.ts';

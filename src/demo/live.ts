@@ -1,11 +1,11 @@
 // What the demo's waiting calls would do. Details are kept in memory only, so `toolgate demo` cannot leave them in the
 // store: a service that serves a demo's store makes them up anew at its start, from invented arguments.
 
-import { detailsOf } from '../core/details.ts';
-import type { JsonObject } from '../core/json.ts';
-import { joinName } from '../core/name.ts';
-import { compilePattern, matches } from '../core/pattern.ts';
-import type { Rule } from '../core/policy.ts';
+import { detailsOf } from '../core/approvals/details.ts';
+import type { Rule } from '../core/policy/policy.ts';
+import { joinName } from '../core/text/name.ts';
+import { compilePattern, matches } from '../core/text/pattern.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import type { Deps } from '../guard/deps.ts';
 import { type ApprovalRecord, listApprovals } from '../store/approvals.ts';
 import { POLICIES } from './scenario.ts';

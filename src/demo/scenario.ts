@@ -1,7 +1,7 @@
 // The contents of the demo's week, as data: policies with their versions, operators and what they write, what still
 // waits, and webhooks. agents.ts has the agents; week.ts decides when things happen.
 
-import type { Limits, Rule } from '../core/policy.ts';
+import type { Limits, Rule } from '../core/policy/policy.ts';
 import type { Role } from '../store/operators.ts';
 
 export interface DemoPolicy {

@@ -1,16 +1,16 @@
-// Invents a week of calls: verdicts, approvals with their answers, and grants. core/decide.ts makes the decisions. Ids
+// Invents a week of calls: verdicts, approvals with their answers, and grants. core/decision/decide.ts makes the decisions. Ids
 // carry the time at which a thing happened, as in a store that was really in use. write.ts writes the week.
 
-import type { CompiledPolicy } from '../core/compiled-policy.ts';
-import { type Considered, consider } from '../core/consider.ts';
-import { decide, type Freedom } from '../core/decide.ts';
-import { countsUntil } from '../core/limit.ts';
+import { type Considered, consider } from '../core/decision/consider.ts';
+import { decide, type Freedom } from '../core/decision/decide.ts';
+import type { CompiledPolicy } from '../core/policy/compiled-policy.ts';
+import { countsUntil } from '../core/policy/limit.ts';
 import { limitId } from '../guard/check/limits.ts';
 import type { ApprovalRecord } from '../store/approvals.ts';
-import type { AuditEntry } from '../store/audit-entry.ts';
 import type { GrantRecord } from '../store/grants.ts';
 import type { LimitCount } from '../store/limits.ts';
-import type { OutcomeRecord } from '../store/outcomes.ts';
+import type { AuditEntry } from '../store/log/audit-entry.ts';
+import type { OutcomeRecord } from '../store/log/outcomes.ts';
 import { NOBODY, type SessionRecord } from '../store/sessions.ts';
 import { ARGUMENTS, type DemoAgent } from './agents.ts';
 import { ADMIN, NOTES, OPERATORS, WAITING } from './scenario.ts';

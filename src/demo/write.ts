@@ -1,8 +1,8 @@
 // Writes the demo's week with the functions of store/: verdicts, approvals with their answers, and the deliveries to
 // webhooks. It writes in pieces, because a transaction has a time limit.
 
-import type { Event, EventType } from '../core/event.ts';
-import { joinName } from '../core/name.ts';
+import type { Event, EventType } from '../core/approvals/event.ts';
+import { joinName } from '../core/text/name.ts';
 import type { Deps } from '../guard/deps.ts';
 import { newWebhookSecret } from '../guard/outgoing/sign.ts';
 import { encryptSecret } from '../guard/outgoing/webhooks.ts';
@@ -14,14 +14,14 @@ import {
   lapseApprovals,
   resolveApproval,
 } from '../store/approvals.ts';
-import { insertAudit } from '../store/audit.ts';
 import { insertChange } from '../store/changes.ts';
-import type { Transaction } from '../store/db.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../store/deliveries.ts';
+import type { Transaction } from '../store/engine/db.ts';
 import { insertGrant } from '../store/grants.ts';
 import { addCounts } from '../store/limits.ts';
+import { insertAudit } from '../store/log/audit.ts';
+import { insertOutcomes } from '../store/log/outcomes.ts';
 import { findOperatorCredential } from '../store/operators.ts';
-import { insertOutcomes } from '../store/outcomes.ts';
 import { insertSession } from '../store/sessions.ts';
 import { spendApproval } from '../store/usable-approvals.ts';
 import { insertVote } from '../store/votes.ts';

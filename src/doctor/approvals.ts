@@ -1,7 +1,7 @@
 // The check of the queue of approvals: whether agents are denied because theirs is full, and whether questions wait for
 // groups that have nobody who could answer.
 
-import { lackingText } from '../core/approval.ts';
+import { lackingText } from '../core/approvals/approval.ts';
 import { type Attention, attention } from '../guard/approvals/able.ts';
 import { type Check, type Found, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';

@@ -1,7 +1,7 @@
 // What a check of the doctor is, and how all of them run: at once, each with a time limit of its own, so that one that
 // hangs stops no other. doctor.ts says which checks there are.
 
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/visible.ts';
 
 export type State = 'good' | 'warning' | 'bad';
 

@@ -2,11 +2,11 @@
 // store has recorded, and against a clock that nobody can set. Expired credentials would live again on a clock that is
 // behind, and good ones would expire on one that is ahead.
 
-import { embeddedPath } from '../config.ts';
-import type { Queries } from '../store/db.ts';
-import { versionOfAny } from '../store/migrate.ts';
-import { newestTime } from '../store/newest-time.ts';
-import { readServerFacts } from '../store/postgres-server.ts';
+import { embeddedPath } from '../settings/config.ts';
+import type { Queries } from '../store/engine/db.ts';
+import { versionOfAny } from '../store/engine/migrate.ts';
+import { readServerFacts } from '../store/engine/postgres-server.ts';
+import { newestTime } from '../store/log/newest-time.ts';
 import { bad, type Check, type Found, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';
 

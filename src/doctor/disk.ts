@@ -4,8 +4,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { open, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Config, embeddedPath } from '../config.ts';
-import { openFiles } from '../file-modes.ts';
+import { openFiles } from '../process/file-modes.ts';
+import { type Config, embeddedPath } from '../settings/config.ts';
 import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
 
 const MIB = 1024 * 1024;

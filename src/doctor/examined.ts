@@ -2,10 +2,10 @@
 // settings alone, the running service from its own parts.
 
 import { statSync } from 'node:fs';
-import type { Config } from '../config.ts';
 import type { Vault } from '../guard/secrets.ts';
-import type { Queries } from '../store/db.ts';
-import { versionOfAny } from '../store/migrate.ts';
+import type { Config } from '../settings/config.ts';
+import type { Queries } from '../store/engine/db.ts';
+import { versionOfAny } from '../store/engine/migrate.ts';
 import type { Check } from './check.ts';
 
 export interface Examined {

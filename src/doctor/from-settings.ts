@@ -2,12 +2,12 @@
 // service that may be running, and nothing is made that is missing.
 
 import { resolve } from 'node:path';
-import { type Config, embeddedPath, listensOnLoopback } from '../config.ts';
-import { masterKeyIn } from '../data-dir.ts';
 import { Vault } from '../guard/secrets.ts';
-import type { Queries } from '../store/db.ts';
-import { readPostgres, tryEngine } from '../store/postgres.ts';
-import { readSqlite } from '../store/sqlite.ts';
+import { masterKeyIn } from '../process/data-dir.ts';
+import { type Config, embeddedPath, listensOnLoopback } from '../settings/config.ts';
+import type { Queries } from '../store/engine/db.ts';
+import { readPostgres, tryEngine } from '../store/engine/postgres.ts';
+import { readSqlite } from '../store/engine/sqlite.ts';
 import { type Examined, isMissing, readOnce } from './examined.ts';
 import { NoStore } from './store.ts';
 import { seenFromOutside, toolsCheck } from './tools.ts';

@@ -1,12 +1,12 @@
 // The checks of the identity providers: that of single sign-on and the issuer of the company's own tokens. What a
 // provider says about itself is read, its issuer is compared, and its keys are read. Nobody signs in.
 
-import { type Config, targetRules } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
+import { isObject } from '../core/wire/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import { boundedBody } from '../guard/outgoing/bounded-body.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
+import { type Config, targetRules } from '../settings/config.ts';
 import { bad, type Check, type Found, good } from './check.ts';
 import { sentence } from './reach.ts';
 

@@ -3,11 +3,11 @@
 // says how the last attempt went.
 
 import { readFileSync } from 'node:fs';
-import type { Config } from '../config.ts';
-import type { ShippingTarget } from '../core/shipping.ts';
-import type { Queries } from '../store/db.ts';
-import { findShipping } from '../store/shipping.ts';
-import { signalTargets } from '../telemetry-settings.ts';
+import type { ShippingTarget } from '../core/log/shipping.ts';
+import type { Config } from '../settings/config.ts';
+import { signalTargets } from '../settings/telemetry-settings.ts';
+import type { Queries } from '../store/engine/db.ts';
+import { findShipping } from '../store/log/shipping.ts';
 import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';
 import { addressCheck } from './people.ts';

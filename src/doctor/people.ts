@@ -1,10 +1,10 @@
 // The checks of the ways to people: mail server, Slack, and the addresses of other channels. Nothing is ever posted: the
 // mail server and Slack are asked whether they accept our credentials, and other servers are only connected to.
 
-import type { Config } from '../config.ts';
-import type { Channel } from '../core/channel.ts';
+import type { Channel } from '../core/policy/channel.ts';
 import { tryMailServer } from '../guard/approvals/notify/mail-server.ts';
 import { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
+import type { Config } from '../settings/config.ts';
 import { bad, type Check, type Found, good, warning } from './check.ts';
 import { ANYWHERE, unreachable } from './reach.ts';
 

@@ -1,11 +1,11 @@
 // The checks of the way to the service: on which addresses it listens, whether it answers on this machine and at its
 // public address, and whether a proxy in between passes on what the service needs.
 
-import { type Config, listensOnLoopback } from '../config.ts';
 import { GuardError } from '../core/errors.ts';
 import { boundedBody } from '../guard/outgoing/bounded-body.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import type { Vault } from '../guard/secrets.ts';
+import { type Config, listensOnLoopback } from '../settings/config.ts';
 import { bad, type Check, type Found, good, warning } from './check.ts';
 import type { Examined } from './examined.ts';
 import { answered, askedBy, PROBE_HEADER, type Seen } from './probe.ts';

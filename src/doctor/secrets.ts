@@ -2,9 +2,9 @@
 // token can be had. Neither is ever made here.
 
 import { statSync } from 'node:fs';
-import { adminTokenPath, masterKeyPath } from '../data-dir.ts';
 import { storedFingerprint } from '../guard/first-start.ts';
-import { versionOfAny } from '../store/migrate.ts';
+import { adminTokenPath, masterKeyPath } from '../process/data-dir.ts';
+import { versionOfAny } from '../store/engine/migrate.ts';
 import { bad, type Check, codeOf, type Found, good } from './check.ts';
 import { type Examined, isMissing, withStore } from './examined.ts';
 

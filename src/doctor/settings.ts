@@ -1,8 +1,8 @@
 // The check of settings: variables that are no settings, and settings that do not go together. A value that is wrong by
 // itself is found when the settings are read (config.ts).
 
-import type { Config } from '../config.ts';
-import { didYouMean } from '../core/did-you-mean.ts';
+import { didYouMean } from '../core/text/did-you-mean.ts';
+import type { Config } from '../settings/config.ts';
 import { type Check, good, warning } from './check.ts';
 
 type Remark = [applies: (config: Config) => boolean, sentence: string];

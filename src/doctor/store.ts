@@ -1,11 +1,11 @@
 // The checks of the store: whether it can be read and how fast, its schema and, on PostgreSQL, whether a commit is
 // durable and how many connections are left. They only read, and they never migrate.
 
-import { embeddedPath } from '../config.ts';
-import type { Queries } from '../store/db.ts';
-import { MIGRATIONS, versionOfAny } from '../store/migrate.ts';
-import { readServerFacts } from '../store/postgres-server.ts';
-import { unmovedBytes } from '../store/sqlite-handle.ts';
+import { embeddedPath } from '../settings/config.ts';
+import type { Queries } from '../store/engine/db.ts';
+import { MIGRATIONS, versionOfAny } from '../store/engine/migrate.ts';
+import { readServerFacts } from '../store/engine/postgres-server.ts';
+import { unmovedBytes } from '../store/engine/sqlite-handle.ts';
 import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';
 

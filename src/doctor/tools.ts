@@ -1,9 +1,9 @@
 // The check of Connected Tools for a program that is not the service: servers on the network are only connected to, and
 // commands are looked for on this machine. No tool is called, and no command is started.
 
-import { type Config, targetRules } from '../config.ts';
+import { type Config, targetRules } from '../settings/config.ts';
 import { type ConnectedTool, listToolsInUse } from '../store/connected-tools.ts';
-import { versionOfAny } from '../store/migrate.ts';
+import { versionOfAny } from '../store/engine/migrate.ts';
 import { bad, type Check, type Found, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';
 import { unreachable } from './reach.ts';

@@ -1,7 +1,7 @@
 // The check of versions: of the program, its runtime and the database server.
 
-import { embeddedPath } from '../config.ts';
-import { readServerFacts } from '../store/postgres-server.ts';
+import { embeddedPath } from '../settings/config.ts';
+import { readServerFacts } from '../store/engine/postgres-server.ts';
 import { type Check, good, warning } from './check.ts';
 import { type Examined, withStore } from './examined.ts';
 

@@ -1,7 +1,7 @@
 // Records who changed what, in the transaction of the change.
 
 import { insertChange } from '../store/changes.ts';
-import type { Queries } from '../store/db.ts';
+import type { Queries } from '../store/engine/db.ts';
 import type { Actor, Deps } from './deps.ts';
 import { newId } from './ids.ts';
 

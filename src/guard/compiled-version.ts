@@ -1,7 +1,7 @@
 // Reads one version of a policy from the store, and makes it ready for decisions.
 
-import { type CompiledPolicy, compilePolicy } from '../core/compiled-policy.ts';
-import type { Queries } from '../store/db.ts';
+import { type CompiledPolicy, compilePolicy } from '../core/policy/compiled-policy.ts';
+import type { Queries } from '../store/engine/db.ts';
 import { policyVersionRules, readRulesColumn } from '../store/policies.ts';
 
 /** Null if the store has no such version, or if it cannot be read. */

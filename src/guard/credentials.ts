@@ -1,8 +1,8 @@
 // Turns a token into a Principal. Unknown, revoked and expired tokens look the same from outside. Principals are
 // remembered only to save a look-up before a check: the audit transaction always reads key and session again.
 
+import { isOpenTo } from '../core/approvals/open-to.ts';
 import { GuardError, overloaded } from '../core/errors.ts';
-import { isOpenTo } from '../core/open-to.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findAccess } from '../store/oauth.ts';
 import { personFacts } from '../store/people.ts';

@@ -2,10 +2,10 @@
 // key. If several replicas start at once on the same store, one of them does it. If the process ended before the key
 // was shown, the next start replaces it by a new one.
 
-import type { Rule } from '../core/policy.ts';
-import type { Db, Queries, Transaction } from '../store/db.ts';
+import type { Rule } from '../core/policy/policy.ts';
+import type { Db, Queries, Transaction } from '../store/engine/db.ts';
+import { isNewStore, type Progress } from '../store/engine/migrate.ts';
 import { findKey, revokeKey } from '../store/keys.ts';
-import { isNewStore, type Progress } from '../store/migrate.ts';
 import { keepSetting, readSetting, removeSetting } from '../store/settings.ts';
 import { recordChange } from './changes.ts';
 import { addPolicy } from './check/policies.ts';

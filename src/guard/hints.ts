@@ -1,7 +1,7 @@
 // Hints that replicas send each other so that things happen sooner. A hint may be lost: it is not stored, and it does
 // not pass a PostgreSQL connection pool in transaction mode. Code that must be certain reads the store.
 
-import type { Db } from '../store/db.ts';
+import type { Db } from '../store/engine/db.ts';
 
 /**
  * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, `tools` about a key whose

@@ -1,9 +1,9 @@
 // Creates and changes keys; approvals/end-key.ts revokes them. A key is shown once, when it is created. Its own notification
 // targets may contain secrets, so they are encrypted at rest.
 
-import { isKnownChannel, unknownChannel } from '../core/channel.ts';
 import { GuardError, invalidInput } from '../core/errors.ts';
-import type { Transaction } from '../store/db.ts';
+import { isKnownChannel, unknownChannel } from '../core/policy/channel.ts';
+import type { Transaction } from '../store/engine/db.ts';
 import { type Forward, findKey, insertKey, type KeyRecord, updateKey } from '../store/keys.ts';
 import { findPolicy } from '../store/policies.ts';
 import { shortenSessions } from '../store/sessions.ts';

@@ -3,7 +3,7 @@
 // requests costs the store no more than the limit. Time is an argument.
 
 import { GuardError } from '../core/errors.ts';
-import type { Db } from '../store/db.ts';
+import type { Db } from '../store/engine/db.ts';
 import { insertRequest, removeRequests } from '../store/request-counts.ts';
 import type { Chore } from './chores.ts';
 

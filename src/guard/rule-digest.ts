@@ -1,7 +1,7 @@
 // A digest of what makes a rule this rule: pattern, action, conditions, hours, limit and who may answer. A grant frees only
 // calls that the same rule holds, so a rule that changes ends its grants.
 
-import { conditionsOf, type Rule } from '../core/policy.ts';
+import { conditionsOf, type Rule } from '../core/policy/policy.ts';
 
 const known = new WeakMap<Rule, string>();
 

@@ -13,8 +13,8 @@ import {
   sign,
   timingSafeEqual,
 } from 'node:crypto';
-import { canonicalJson } from '../core/canonical.ts';
-import type { Json } from '../core/json.ts';
+import { canonicalJson } from '../core/wire/canonical.ts';
+import type { Json } from '../core/wire/json.ts';
 
 const TOKEN_PREFIXES = {
   key: 'tg_key_',

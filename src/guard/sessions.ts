@@ -1,11 +1,11 @@
 // Creates sessions from a key, lists and revokes them. A session never outlives its key, nor the right of its person to use
 // the key, and a revocation takes effect at once.
 
+import { isOpenTo } from '../core/approvals/open-to.ts';
 import { GuardError } from '../core/errors.ts';
-import { isOpenTo } from '../core/open-to.ts';
-import { firstIdAt } from '../store/audit.ts';
-import type { Transaction } from '../store/db.ts';
+import type { Transaction } from '../store/engine/db.ts';
 import { findKey } from '../store/keys.ts';
+import { firstIdAt } from '../store/log/audit.ts';
 import { removeCodesFor, removeCodesOf } from '../store/oauth.ts';
 import { openToFacts, personFacts } from '../store/people.ts';
 import {

@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { GuardError } from '../core/errors.ts';
 import { answerTo, PROBE_HEADER, type Seen } from '../doctor/probe.ts';
 import { METRICS_TYPES, metricsText, preferredFormat } from '../metrics/text.ts';
-import { MIGRATIONS, schemaVersion } from '../store/migrate.ts';
-import { isTrusted } from './client-ip.ts';
-import { isOwnHost } from './origin.ts';
-import { type Incoming, type Route, route } from './route.ts';
-import type { Services } from './services.ts';
+import { MIGRATIONS, schemaVersion } from '../store/engine/migrate.ts';
+import { isTrusted } from './serving/client-ip.ts';
+import { isOwnHost } from './serving/origin.ts';
+import { type Incoming, type Route, route } from './serving/route.ts';
+import type { Services } from './serving/services.ts';
 
 const MOST_SHOWN = 200;
 

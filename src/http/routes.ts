@@ -2,22 +2,22 @@
 // OpenAPI document and the tests go through all of it.
 
 import { adminRoutes } from './admin/routes.ts';
-import { approveRoutes } from './approve.ts';
-import { checkRoutes } from './check.ts';
-import { connectRoutes } from './connect.ts';
-import { dashboardRoutes } from './dashboard.ts';
-import { guideRoutes } from './guides.ts';
+import { checkRoutes } from './agent/check.ts';
+import { connectRoutes } from './agent/connect.ts';
+import { mcpRoutes } from './agent/mcp.ts';
+import { sessionRoutes } from './agent/sessions.ts';
+import { guideRoutes } from './docs/guides.ts';
+import { referenceRoutes } from './docs/reference.ts';
 import { healthRoutes } from './health.ts';
 import { hookRoutes } from './hooks/routes.ts';
-import { mcpRoutes } from './mcp.ts';
 import { oauthRoutes } from './oauth/routes.ts';
-import { referenceRoutes } from './reference.ts';
-import type { Route } from './route.ts';
-import { serverPageRoutes } from './server-sign-ins.ts';
-import { sessionRoutes } from './sessions.ts';
-import { setupPageRoutes } from './setup.ts';
-import { signInPageRoutes } from './sign-in.ts';
-import { signOnRoutes } from './single-sign-on.ts';
+import { approveRoutes } from './pages/approve.ts';
+import { dashboardRoutes } from './pages/dashboard.ts';
+import { serverPageRoutes } from './pages/server-sign-ins.ts';
+import { setupPageRoutes } from './pages/setup.ts';
+import { signInPageRoutes } from './pages/sign-in.ts';
+import { signOnRoutes } from './pages/single-sign-on.ts';
+import type { Route } from './serving/route.ts';
 import { slackRoutes } from './slack.ts';
 
 export const routes: Route[] = [

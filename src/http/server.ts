@@ -4,18 +4,27 @@
 
 import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
-import type { Span } from '../core/span.ts';
-import { identify, lookAgain, servicesFor } from './auth.ts';
-import { type Bounds, fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
-import { asGuardError, noSuchRoute, problem, STATUS } from './errors.ts';
+import type { Span } from '../core/wire/span.ts';
 import { firstRoutes } from './first-routes.ts';
-import { nowherePages } from './nowhere.ts';
+import { OTHER_PATHS } from './later-paths.ts';
 import { challenge } from './oauth/metadata.ts';
-import { checkOrigin } from './origin.ts';
-import { OTHER_PATHS } from './other-paths.ts';
-import { callerOf, clientOf, type Incoming, type Route, type Who } from './route.ts';
-import type { Services } from './services.ts';
-import { beginSpan, endSpan, isTraced } from './tracing.ts';
+import { nowherePages } from './pages/not-found.ts';
+import { identify, lookAgain, servicesFor } from './serving/auth.ts';
+import {
+  type Bounds,
+  fields,
+  fit,
+  isForm,
+  readForm,
+  readJson,
+  requireStorable,
+  wantForm,
+} from './serving/body.ts';
+import { asGuardError, noSuchRoute, problem, STATUS } from './serving/errors.ts';
+import { checkOrigin } from './serving/origin.ts';
+import { callerOf, clientOf, type Incoming, type Route, type Who } from './serving/route.ts';
+import type { Services } from './serving/services.ts';
+import { beginSpan, endSpan, isTraced } from './serving/tracing.ts';
 
 /** No body may ever be larger. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;

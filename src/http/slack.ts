@@ -8,9 +8,9 @@ import { answerPress, type Press } from '../guard/approvals/notify/slack-bot/ans
 import { placeOf } from '../guard/approvals/notify/slack-bot/api.ts';
 import { BUTTONS } from '../guard/approvals/notify/slack-bot/message.ts';
 import { isRecent, isSigned } from '../guard/signed-requests.ts';
-import { type Bounds, readBytes } from './body.ts';
-import { baseUrl } from './origin.ts';
-import { type Incoming, type Route, route } from './route.ts';
+import { type Bounds, readBytes } from './serving/body.ts';
+import { baseUrl } from './serving/origin.ts';
+import { type Incoming, type Route, route } from './serving/route.ts';
 
 /** A report repeats the message with the button, and its encoding makes up to nine bytes of a character. */
 const BODY_BYTES = 128 * 1024;

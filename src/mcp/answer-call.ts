@@ -1,9 +1,9 @@
 // Answers a tools/call over HTTP: as JSON, or as a stream of events when the upstream speaks before its result. call.ts
 // makes the call.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
+import { EventWriter, STREAM_HEADERS } from '../guard/rations/event-writer.ts';
 import { type Answer, accepted, internal, json } from './answers.ts';
 import { type Call, CallCancelled, callTogether, callTool } from './call.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';

@@ -2,7 +2,7 @@
 // reported to the client. answer-call.ts answers a call.
 
 import { GuardError } from '../core/errors.ts';
-import { type JsonObject, writeJson } from '../core/json.ts';
+import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { pacedAnswer } from '../guard/rations/paced-body.ts';
 import { shown } from './listing.ts';

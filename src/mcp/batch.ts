@@ -2,7 +2,7 @@
 // other, and those of the same tool are submitted together: 50 calls then cost a third less.
 
 import { GuardError } from '../core/errors.ts';
-import { type Json, type JsonObject, writeJson } from '../core/json.ts';
+import { type Json, type JsonObject, writeJson } from '../core/wire/json.ts';
 import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import { type Paced, pacedBody } from '../guard/rations/paced-body.ts';
 import { keyName } from '../guard/rations/rations.ts';

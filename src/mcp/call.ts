@@ -2,12 +2,12 @@
 // is forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
 
 import { GuardError } from '../core/errors.ts';
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
-import type { Span } from '../core/span.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
+import type { Span } from '../core/wire/span.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
-import type { CallOutcome } from '../store/outcomes.ts';
+import type { CallOutcome } from '../store/log/outcomes.ts';
 import {
   callForUpstream,
   continuationOf,

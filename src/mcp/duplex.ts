@@ -2,7 +2,7 @@
 // request that an answer belongs to, and hands notifications to the calls they concern. It bounds how much may wait for
 // an upstream that does not read. Each channel knows by itself when a message was taken.
 
-import { type JsonObject, writeJson } from '../core/json.ts';
+import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import {
   CODES,

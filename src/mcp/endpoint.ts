@@ -2,8 +2,8 @@
 // to modern.ts or legacy.ts. http/ has already authenticated the caller and parsed the body.
 
 import { GuardError } from '../core/errors.ts';
-import type { Json } from '../core/json.ts';
-import { EventWriter, STREAM_HEADERS } from '../event-writer.ts';
+import type { Json } from '../core/wire/json.ts';
+import { EventWriter, STREAM_HEADERS } from '../guard/rations/event-writer.ts';
 import { type Answer, failure, responseOf } from './answers.ts';
 import { answerBatch } from './batch.ts';
 import { answerLegacy } from './legacy.ts';

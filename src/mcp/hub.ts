@@ -2,13 +2,13 @@
 // Connected Tools a key has. A server to which everybody signs in for themselves has one upstream for each person, so
 // that nobody uses, or learns anything of, the connection of another.
 
-import { decryptHeaders } from '../guard/connected-tools.ts';
 import type { Deps } from '../guard/deps.ts';
 import { onHint } from '../guard/hints.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
-import type { StdioServer } from '../server-file.ts';
+import { decryptHeaders } from '../guard/tool-servers/connected-tools.ts';
+import type { StdioServer } from '../settings/server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
 import { UnderWay } from './under-way.ts';

@@ -1,6 +1,6 @@
 // Answers clients of the older era (2025-03-26 to 2025-11-25): `initialize` opens an MCP session, which is a row.
 
-import type { JsonObject } from '../core/json.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import type { McpSessionRecord } from '../store/mcp-sessions.ts';
 import { answerCall, DEFAULT_LOG_LEVEL, LOG_LEVELS } from './answer-call.ts';
 import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';

@@ -1,8 +1,8 @@
 // A call has two legs: from the client to us, and from us to the tool server. This file translates what is said on one
 // leg for the other: names, progress tokens, `_meta`, error codes, and results that a client could not read.
 
-import { isReference } from '../core/approval.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import { isReference } from '../core/approvals/approval.ts';
+import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { KnownTool } from './offered.ts';
 import { CODES, ENVELOPE, metaOf, REFERENCE_META, RpcError, type RpcNotification } from './protocol.ts';

@@ -2,7 +2,7 @@
 // again after it ended, unless this process has many of them open. It only carries hints: lists are read again when a
 // client asks, so nothing waits for it.
 
-import { parseJson } from '../core/json.ts';
+import { parseJson } from '../core/wire/json.ts';
 import { readEvents } from './event-stream.ts';
 import { type RpcNotification, readMessage } from './protocol.ts';
 

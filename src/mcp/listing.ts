@@ -2,8 +2,8 @@
 // APIs accept. The name of a call is looked up as a whole. The part before its first `__` only tells which upstream
 // could know it, so that a call waits for no other upstream.
 
-import type { Json } from '../core/json.ts';
-import { joinName } from '../core/name.ts';
+import { joinName } from '../core/text/name.ts';
+import type { Json } from '../core/wire/json.ts';
 import type { Deps } from '../guard/deps.ts';
 import type { Hub } from './hub.ts';
 import { type KnownTool, Offered, unlisted } from './offered.ts';

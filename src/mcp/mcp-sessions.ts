@@ -2,11 +2,11 @@
 // belongs to this process: the streams that clients have open here, and the calls that they may cancel.
 
 import { GuardError } from '../core/errors.ts';
-import type { EventWriter } from '../event-writer.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
 import { giveHint, onHint } from '../guard/hints.ts';
 import { changeLogLevel, closeMcpSession, lookUpMcpSession, openMcpSession } from '../guard/mcp-sessions.ts';
+import type { EventWriter } from '../guard/rations/event-writer.ts';
 import { hashToken } from '../guard/secrets.ts';
 import type { McpSessionRecord } from '../store/mcp-sessions.ts';
 import type { Id } from './protocol.ts';

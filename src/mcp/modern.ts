@@ -1,7 +1,7 @@
 // Answers clients of the newer era (2026-07-28): it has no sessions, every request carries an envelope, and headers
 // repeat parts of the body.
 
-import { isObject, type JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { answerCall } from './answer-call.ts';
 import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';

@@ -1,7 +1,7 @@
 // Opens the conversation with an upstream: finds out which era it speaks and what it offers. The newer era is tried
 // first where the wire allows it; an upstream that does not know the newer era is initialized.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import { ENVELOPE, LATEST_LEGACY, MODERN_VERSION, type RpcResponse } from './protocol.ts';
 import { type Hooks, HttpStatusError, UpstreamError, type Wire } from './wire.ts';
 

@@ -4,10 +4,10 @@
 
 import { createHash } from 'node:crypto';
 import { GuardError } from '../core/errors.ts';
-import { type JsonObject, parseJson } from '../core/json.ts';
-import { joinName, toolNameFault } from '../core/name.ts';
-import { compareDefinitions, definitionDigest } from '../guard/connected-tools.ts';
+import { joinName, toolNameFault } from '../core/text/name.ts';
+import { type JsonObject, parseJson } from '../core/wire/json.ts';
 import type { Deps } from '../guard/deps.ts';
+import { compareDefinitions, definitionDigest } from '../guard/tool-servers/connected-tools.ts';
 import { listDefinitions } from '../store/connected-tools.ts';
 import { listAll } from './pages.ts';
 import { isPersonal, SignInFirst } from './sign-in.ts';

@@ -1,7 +1,7 @@
 // Reads all items of an upstream's paged list, within bounds. What a server lists is kept, compared and shown to
 // clients, and the event loop answers nobody else while that is done.
 
-import { isObject, type Json, type JsonObject, writeJson } from '../core/json.ts';
+import { isObject, type Json, type JsonObject, writeJson } from '../core/wire/json.ts';
 import type { RequestOptions, Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 

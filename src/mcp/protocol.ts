@@ -1,7 +1,7 @@
 // The protocol's own words: versions, JSON-RPC messages, error codes. Two eras share one endpoint. The older era opens
 // an MCP session with `initialize`; the newer one has no sessions and carries an envelope in every request's `_meta`.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 
 export const LEGACY_VERSIONS = ['2025-03-26', '2025-06-18', '2025-11-25'] as const;
 export const LATEST_LEGACY = '2025-11-25';

@@ -2,7 +2,7 @@
 // have rules for tools only, so these are off by default. When they are on, no rule decides about them, but each access
 // is recorded before it happens.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
 import { takeListPlace } from './answers.ts';

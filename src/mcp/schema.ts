@@ -2,7 +2,7 @@
 // violate is widened, or left out where that cannot be done safely. Annotations that ask clients to repeat arguments in
 // headers are removed, because such headers would not get further than this service.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 
 const PENDING_SCHEMA: JsonObject = {
   type: 'object',

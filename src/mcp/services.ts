@@ -1,6 +1,6 @@
 // The services that the parts of the proxy share, which main.ts makes once, and the type of a client's request.
 
-import type { Span, Tracer } from '../core/span.ts';
+import type { Span, Tracer } from '../core/wire/span.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';

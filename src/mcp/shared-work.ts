@@ -1,7 +1,7 @@
 // What the messages of one HTTP request share: work that is done once however many of them need it, and a bound on all
 // their lists. A batch of a hundred `tools/list`, of 5 KB, was answered with 381 MB, which took eleven seconds.
 
-import type { JsonObject } from '../core/json.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { ANSWER_BYTES } from '../guard/rations/rations.ts';
 import { CODES, RpcError } from './protocol.ts';

@@ -2,7 +2,7 @@
 // the way that the client declared (URL elicitation), or as a text that the model passes on. The address accepts only
 // the person whose call it was.
 
-import { isObject, type Json, type JsonObject } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { errorResult } from './legs.ts';

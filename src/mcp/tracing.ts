@@ -3,10 +3,10 @@
 // addresses with a query; nor the id of a session, which servers take for a secret.
 
 import { GuardError } from '../core/errors.ts';
-import type { Json, JsonObject } from '../core/json.ts';
-import { joinName } from '../core/name.ts';
-import type { Attributes, Span, Tracer } from '../core/span.ts';
-import { readTraceParent } from '../core/trace-context.ts';
+import { joinName } from '../core/text/name.ts';
+import type { Json, JsonObject } from '../core/wire/json.ts';
+import type { Attributes, Span, Tracer } from '../core/wire/span.ts';
+import { readTraceParent } from '../core/wire/trace-context.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { type Id, metaOf, RpcError, type RpcResponse } from './protocol.ts';
 import { SignInFirst } from './sign-in.ts';

@@ -2,7 +2,7 @@
 // growing pauses), and closed when it is idle. It decides nothing: a call reaches it only after a committed allow.
 // negotiate.ts finds out the upstream's era, and time-limit.ts limits how long an answer may take.
 
-import type { Json, JsonObject } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import { envelope, negotiate } from './negotiate.ts';

@@ -1,7 +1,7 @@
 // The wire over Streamable HTTP: one POST for each message, answered as JSON or as a stream of events. The
 // credentials of the client never reach this file; where the server wants a sign-in, sign-in.ts has the header.
 
-import { type JsonObject, writeJson } from '../core/json.ts';
+import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Answer } from '../guard/outgoing/client/answer.ts';
 import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';

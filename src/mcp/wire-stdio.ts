@@ -5,7 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
-import type { StdioServer } from '../server-file.ts';
+import type { StdioServer } from '../settings/server-file.ts';
 import { Duplex } from './duplex.ts';
 import { LineTooLong, readLines } from './lines.ts';
 import { MAX_MESSAGE_BYTES } from './wire.ts';

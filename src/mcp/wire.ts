@@ -2,7 +2,7 @@
 // both ways. We choose the ids of requests; an answer with an unknown id is ignored.
 
 import { GuardError } from '../core/errors.ts';
-import { type JsonObject, MAX_VALUES, parseJson } from '../core/json.ts';
+import { type JsonObject, MAX_VALUES, parseJson } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { type RpcMessage, type RpcNotification, type RpcResponse, readMessage } from './protocol.ts';
 

@@ -1,9 +1,9 @@
 // Counts verdicts and the commits that they wait for. Every check counts here, so all of it is plain addition.
 
-import { DECISIONS, type Decision } from '../core/decide.ts';
-import type { MetricFamily } from '../core/metric.ts';
-import type { Span } from '../core/span.ts';
-import { SURFACES, type Surface } from '../core/surface.ts';
+import { DECISIONS, type Decision } from '../core/decision/decide.ts';
+import { SURFACES, type Surface } from '../core/text/surface.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
+import type { Span } from '../core/wire/span.ts';
 import type { CommittedGroup } from '../guard/check/commit.ts';
 import { counter, gauge, histogram } from './family.ts';
 import { Histogram } from './histogram.ts';

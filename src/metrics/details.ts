@@ -1,6 +1,6 @@
 // What is known about the details of held calls; never what they say.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import type { DetailsFigures } from '../guard/approvals/details.ts';
 import { by, counter, gauge } from './family.ts';
 

@@ -1,6 +1,6 @@
 // Short ways to write down a family of metrics.
 
-import type { Distribution, Labels, MetricFamily, Sample } from '../core/metric.ts';
+import type { Distribution, Labels, MetricFamily, Sample } from '../core/wire/metric.ts';
 
 /** A name ends with its base unit, if it has one. */
 function unitOf(name: string): MetricFamily['unit'] {

@@ -1,6 +1,6 @@
 // Counts observations in buckets, and remembers the newest traced one of each bucket.
 
-import type { Distribution, Exemplar, Labels } from '../core/metric.ts';
+import type { Distribution, Exemplar, Labels } from '../core/wire/metric.ts';
 
 export class Histogram {
   readonly #bounds: readonly number[];

@@ -1,6 +1,6 @@
 // What is known about the audit log after the commit: statistics, retention, sealing and checkpoints.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { add, by, byOutcome, counter, gauge, outcomeOf, secondsSince } from './family.ts';
 
 export class LogMetrics {

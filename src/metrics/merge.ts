@@ -1,6 +1,6 @@
 // Makes one list of metrics from those of several processes that share a port.
 
-import type { Labels, MetricFamily } from '../core/metric.ts';
+import type { Labels, MetricFamily } from '../core/wire/metric.ts';
 
 /** Each sample gets a label with its worker. */
 export function mergedFamilies(

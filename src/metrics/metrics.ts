@@ -1,7 +1,7 @@
 // The metrics of this process. What is counted on the way is counted here or in the files beside; what others know
 // already is asked for when somebody reads the metrics.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import type { ChannelKind } from '../store/notifications.ts';
 import { CheckMetrics } from './check-metrics.ts';
 import { add, by, byOutcome, counter, outcomeOf } from './family.ts';

@@ -1,6 +1,6 @@
 // What is known about this process itself, under the names that Prometheus uses for every program, and about its files.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { counter, gauge } from './family.ts';
 
 const STARTED_AT = Date.now() - process.uptime() * 1000;

@@ -1,6 +1,6 @@
 // What is known of the rations of callers: how much memory they hold together.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { by, gauge } from './family.ts';
 
 export function rationFamilies(held: { requests: number; answers: number }): MetricFamily[] {

@@ -2,7 +2,7 @@
 // for the metrics, but at most every few seconds, and nobody waits long for them: a store that hangs leaves the values
 // of the last reading, with their age beside them.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { type LimitUse, listLimits } from '../guard/check/limit-admin.ts';
 import type { Deps } from '../guard/deps.ts';
 import { type Backlog, openApprovals, undelivered, unsentNotifications } from '../store/backlogs.ts';

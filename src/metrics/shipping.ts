@@ -1,6 +1,6 @@
 // What is known about the shipping of the audit log: a series for each target that the server file names.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { add, by, byOutcome, counter, gauge, outcomeOf, secondsSince } from './family.ts';
 
 interface Progress {

@@ -1,6 +1,6 @@
 // What telemetry could not send.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { by, counter } from './family.ts';
 
 export function telemetryFamilies(dropped: ReadonlyMap<string, number>): MetricFamily[] {

@@ -1,6 +1,6 @@
 // Writes metrics as text: in the format of Prometheus, or as OpenMetrics 1.0, which also has exemplars and units.
 
-import type { Distribution, Exemplar, Labels, MetricFamily } from '../core/metric.ts';
+import type { Distribution, Exemplar, Labels, MetricFamily } from '../core/wire/metric.ts';
 
 export type MetricsFormat = 'prometheus' | 'openmetrics';
 

@@ -1,6 +1,6 @@
 // How the upstreams of this replica do, as numbers: Connected Tools are named by those who use them.
 
-import type { MetricFamily } from '../core/metric.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
 import { by, gauge } from './family.ts';
 
 export function upstreamFamilies(conditions: Record<string, number>): MetricFamily[] {

@@ -2,8 +2,8 @@
 // verified after the passkey is removed. And the nonces that were given out for the next one: at most one for each
 // operator and approval.
 
-import type { Resolution } from '../core/approval.ts';
-import { placeholders, type Queries } from './db.ts';
+import type { Resolution } from '../core/approvals/approval.ts';
+import { placeholders, type Queries } from './engine/db.ts';
 
 export interface ProofRecord {
   approvalId: string;

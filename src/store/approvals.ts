@@ -1,11 +1,11 @@
 // Approvals: the questions to humans. A status changes by one conditional UPDATE, so that exactly one of several
 // concurrent attempts succeeds. usable-approvals.ts has what becomes of those that were given.
 
-import type { ApprovalStatus } from '../core/approval.ts';
-import type { ApprovalView } from '../core/event.ts';
-import type { ListedApproval } from '../core/resources.ts';
-import type { Surface } from '../core/surface.ts';
-import { padded, placeholders, type Queries, type Transaction, type Value } from './db.ts';
+import type { ListedApproval } from '../core/api/resources.ts';
+import type { ApprovalStatus } from '../core/approvals/approval.ts';
+import type { ApprovalView } from '../core/approvals/event.ts';
+import type { Surface } from '../core/text/surface.ts';
+import { padded, placeholders, type Queries, type Transaction, type Value } from './engine/db.ts';
 import type { VoteRecord } from './votes.ts';
 
 export interface ApprovalRecord {

@@ -2,7 +2,7 @@
 // at a bound, because a webhook that is away for days lets a great many deliveries wait. On SQLite nothing else happens
 // while it counts: 10,000 entries of an index take less than a millisecond, but 10,000 rows take ten.
 
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
 
 const MOST_ENTRIES = 10_000;
 const MOST_ROWS = 1000;

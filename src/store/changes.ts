@@ -1,8 +1,8 @@
 // The log of changes made through the admin API: who changed what, and when. It is written in the transaction of the
 // change itself. `detail` never contains secrets.
 
-import { firstIdAt } from './audit.ts';
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
+import { firstIdAt } from './log/audit.ts';
 
 interface Change {
   id: string;

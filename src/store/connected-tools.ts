@@ -1,6 +1,6 @@
 // Connected Tools: the MCP servers registered for a key. Headers that contain credentials are stored encrypted.
 
-import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 import { removeServerClients, removeToolSignIns } from './server-sign-ins.ts';
 
 export const TRANSPORTS = ['http', 'sse', 'stdio'] as const;

@@ -1,8 +1,8 @@
 // The outbox of events. An event is written in the transaction that causes it, together with one delivery per webhook
 // that subscribed to it. A worker leases a delivery, tries it, and records the attempt.
 
-import type { Event } from '../core/event.ts';
-import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import type { Event } from '../core/approvals/event.ts';
+import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 interface EventRecord {
   id: string;

@@ -1,7 +1,7 @@
 // Grants: while a grant is open, calls of its key to its tool are allowed where the policy requires approval. A bound
 // grant does so only for some of them.
 
-import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 export interface GrantRecord {
   id: string;

@@ -1,7 +1,7 @@
 // Accounts at single sign-on providers and their operators; operators who were removed and must not come back without
 // an invitation; and sign-ons in progress. Of the values that a browser holds, only the SHA-256 is stored.
 
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
 
 /** An account, identified by its provider and the provider's name for it. */
 export interface Account {

@@ -1,9 +1,9 @@
 // When keys were last used, for lists. A check writes nothing for this: the newest time slot of a key (slots.ts) leads to
 // its newest entry.
 
-import { searchAudit } from './audit-search.ts';
-import { padded, type Queries } from './db.ts';
-import { AFTER_HEX, keyTag } from './slots.ts';
+import { padded, type Queries } from './engine/db.ts';
+import { searchAudit } from './log/audit-search.ts';
+import { AFTER_HEX, keyTag } from './log/slots.ts';
 
 /** How many keys one statement looks up; these take about 1 ms on SQLite, even where slots are full. */
 const CHUNK = 32;

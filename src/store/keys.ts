@@ -1,6 +1,6 @@
 // Keys: long-lived credentials, each attached to one policy. Only the SHA-256 of a key is stored.
 
-import { padded, placeholders, type Queries } from './db.ts';
+import { padded, placeholders, type Queries } from './engine/db.ts';
 
 export const FORWARDS = ['resources', 'prompts', 'completion'] as const;
 export type Forward = (typeof FORWARDS)[number];
@@ -16,7 +16,7 @@ export interface KeyRecord {
   /** The key's own notification targets, encrypted; null means the service's targets. */
   notifyEncrypted: string | null;
   forward: Forward[];
-  /** The groups and people to whom it is open (core/open-to.ts). */
+  /** The groups and people to whom it is open (core/approvals/open-to.ts). */
   openTo: string[];
   createdAt: number;
   expiresAt: number | null;

@@ -1,7 +1,7 @@
 // Which replica does which background work. A lease only saves the other replicas the work: a transaction protects
 // whatever must not happen twice.
 
-import type { Queries, Transaction } from './db.ts';
+import type { Queries, Transaction } from './engine/db.ts';
 
 /** A lease that ends later than this was taken by a clock that was wrong, and nobody would work until then. */
 const FARTHEST_MS = 10 * 60_000;

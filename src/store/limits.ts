@@ -1,7 +1,7 @@
 // What limits have counted, by subject: the key, session, person or policy whose calls are counted together. A count
 // is stored with the time at which it ends; what is used is the sum of the counts that have not ended.
 
-import { padded, placeholders, type Queries, type Transaction, type Value } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction, type Value } from './engine/db.ts';
 
 /** What one limit counts together. */
 export interface Counted {

@@ -1,7 +1,7 @@
 // MCP sessions, for clients of the protocol's older era. They are rows (in the table `connections`), so that any
 // replica can serve them and a restart loses none.
 
-import type { Queries, Transaction } from './db.ts';
+import type { Queries, Transaction } from './engine/db.ts';
 
 export interface McpSessionRecord {
   id: string;

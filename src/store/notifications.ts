@@ -1,7 +1,7 @@
 // Notifications that carry an approval's link to a person. The token is stored encrypted, and only until it was sent or
 // the approval has ended.
 
-import type { Queries, Transaction } from './db.ts';
+import type { Queries, Transaction } from './engine/db.ts';
 import { CHANGE_MESSAGE } from './posted-messages.ts';
 
 /** The ways in which a link can reach a person; `unknown` is that of a named channel which this replica does not know. */

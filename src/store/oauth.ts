@@ -1,7 +1,7 @@
 // What our authorization server keeps: the clients that an admin registers, codes, and the tokens of sessions. Of codes
 // and tokens only the SHA-256 is stored.
 
-import { placeholders, type Queries, type Transaction } from './db.ts';
+import { placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 export interface OAuthClientRecord {
   id: string;

@@ -1,7 +1,7 @@
 // Operators: the people who sign in, and their one-time links. Only hashes of passwords and links are stored. Callers
 // give e-mail addresses in lower case. sign-ins.ts stores sign-ins.
 
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
 import { SIGNS_ON } from './identities.ts';
 
 /** From the highest to the lowest. */

@@ -1,7 +1,7 @@
 // Passkeys of operators: public keys, and when they were used. Nothing in them is secret. The challenges that were
 // answered are kept for a while, so that no answer counts twice.
 
-import { placeholders, type Queries } from './db.ts';
+import { placeholders, type Queries } from './engine/db.ts';
 
 export interface PasskeyRecord {
   /** The credential's id, in base64url. */

@@ -1,6 +1,6 @@
 // What a check must know about the people for whom its sessions act, and about the keys that are open to them.
 
-import { padded, placeholders, type Queries } from './db.ts';
+import { padded, placeholders, type Queries } from './engine/db.ts';
 import { type WithGroupNames, withGroups } from './operators.ts';
 
 export interface PersonFacts {

@@ -1,7 +1,7 @@
 // Messages that were posted for a notification and are changed later, when people have voted or the question has ended.
 // `message_ref` says where such a message is, and `close_at` when it has to be changed next. Only Slack's have one.
 
-import type { Queries, Transaction } from './db.ts';
+import type { Queries, Transaction } from './engine/db.ts';
 
 /**
  * The notification was sent as a message that can be changed. If the question has ended meanwhile, the notification is

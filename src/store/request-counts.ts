@@ -1,6 +1,6 @@
 // Counts the requests of each client per minute, over all replicas.
 
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
 
 /** Counts one more request and returns the new count. It is one statement, so that no concurrent request is lost. */
 export async function insertRequest(db: Queries, minute: number, client: string): Promise<number> {

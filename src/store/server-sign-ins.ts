@@ -2,7 +2,7 @@
 // servers registered for us, sign-ins that are under way in a browser, and the tickets that lead people to them. Of what
 // a browser or an address holds, only the SHA-256 is stored.
 
-import { placeholders, type Queries, type Transaction } from './db.ts';
+import { placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 export interface ServerSignIn {
   toolId: string;

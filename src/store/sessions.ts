@@ -1,7 +1,7 @@
 // Sessions: short-lived credentials minted from a key, or for a person who signed in. Only the SHA-256 of a token is
 // stored; oauth.ts has the tokens of sessions that an OAuth client uses.
 
-import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 export interface SessionRecord {
   id: string;

@@ -1,6 +1,6 @@
 // Facts about the store itself: whether it was set up, and which master key belongs to it.
 
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
 
 export async function readSetting(db: Queries, name: string): Promise<string | null> {
   const [row] = await db.all<{ value: string }>('SELECT value FROM settings WHERE name = $1', [name]);

@@ -1,7 +1,7 @@
 // Sign-ins of operators, failed attempts, and the pages to which people return after signing in. Of the values in
 // cookies and links, only the SHA-256 is stored.
 
-import { placeholders, type Queries } from './db.ts';
+import { placeholders, type Queries } from './engine/db.ts';
 import { type Role, type WithGroupNames, withGroups } from './operators.ts';
 
 export interface SignInRecord {

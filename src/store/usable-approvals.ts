@@ -1,8 +1,8 @@
 // Approvals that can free a call, and earlier questions about the same call: what the decision about a call reads and
 // changes. Spending and withdrawing are conditional UPDATEs, so that exactly one of several attempts succeeds.
 
-import type { Surface } from '../core/surface.ts';
-import { padded, placeholders, type Queries, type Transaction } from './db.ts';
+import type { Surface } from '../core/text/surface.ts';
+import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 export interface Spendable {
   id: string;

@@ -1,6 +1,6 @@
 // Votes: who has approved, where a rule wants a group, or several people of it, to approve.
 
-import { padded, placeholders, type Queries } from './db.ts';
+import { padded, placeholders, type Queries } from './engine/db.ts';
 
 export interface VoteRecord {
   approvalId: string;

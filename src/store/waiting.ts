@@ -1,6 +1,6 @@
 // What is wrong with the queue of open approvals: whose limit on them is reached, and which groups have to answer.
 
-import type { Queries } from './db.ts';
+import type { Queries } from './engine/db.ts';
 
 export interface FullQueue {
   keyId: string;

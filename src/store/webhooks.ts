@@ -1,7 +1,7 @@
 // Webhooks: the subscriptions to events. Their secrets are stored encrypted. A deleted webhook keeps its row for the
 // deliveries that refer to it.
 
-import { placeholders, type Queries } from './db.ts';
+import { placeholders, type Queries } from './engine/db.ts';
 
 export interface WebhookRecord {
   id: string;

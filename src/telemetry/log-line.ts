@@ -1,10 +1,10 @@
 // Turns a line of the log (log.ts), which is JSON with secrets masked, into a log record. So what is sent is what stands
 // on standard error, and nothing else.
 
-import { isObject } from '../core/json.ts';
 import type { LogRecord, Severity } from '../core/otlp/logs.ts';
 import { bounded } from '../core/otlp/otlp.ts';
-import type { Attributes } from '../core/span.ts';
+import { isObject } from '../core/wire/json.ts';
+import type { Attributes } from '../core/wire/span.ts';
 
 /** Null if the line is not one of the log. */
 export function recordOf(line: string): LogRecord | null {

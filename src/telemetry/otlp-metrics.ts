@@ -1,7 +1,6 @@
 // Metrics as OTLP has them. They keep the names that /metrics gives them, less the ending of counters: a Prometheus that
 // gets them from a collector puts it on again, so that the same dashboards and alerts fit.
 
-import type { Distribution, Exemplar, MetricFamily, Sample } from '../core/metric.ts';
 import {
   KEY_VALUE,
   keyValues,
@@ -11,6 +10,7 @@ import {
   requestMessage,
 } from '../core/otlp/otlp.ts';
 import type { Message } from '../core/otlp/protobuf.ts';
+import type { Distribution, Exemplar, MetricFamily, Sample } from '../core/wire/metric.ts';
 
 const EXEMPLAR: Message = { timeUnixNano: [2, 'fixed64'], asDouble: [3, 'double'], traceId: [5, 'hex'] };
 

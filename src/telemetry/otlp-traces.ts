@@ -9,7 +9,7 @@ import {
   requestMessage,
 } from '../core/otlp/otlp.ts';
 import type { Message } from '../core/otlp/protobuf.ts';
-import type { EndedSpan, SpanKind } from '../core/span.ts';
+import type { EndedSpan, SpanKind } from '../core/wire/span.ts';
 
 const STATUS: Message = { message: [2, 'string'], code: [3, 'uint32'] };
 

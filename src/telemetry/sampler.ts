@@ -1,6 +1,6 @@
 // Decides which requests are traced, as OTEL_TRACES_SAMPLER says.
 
-import type { TraceParent } from '../core/span.ts';
+import type { TraceParent } from '../core/wire/span.ts';
 
 export type SamplerName =
   | 'always_on'

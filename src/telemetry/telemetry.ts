@@ -3,13 +3,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Config } from '../config.ts';
-import type { MetricFamily } from '../core/metric.ts';
 import { LOGS, type LogRecord, logsRequest } from '../core/otlp/logs.ts';
 import type { Resource } from '../core/otlp/otlp.ts';
 import { encode, type Message } from '../core/otlp/protobuf.ts';
-import type { Tracer } from '../core/span.ts';
-import { type Signal, type SignalTarget, signalTargets } from '../telemetry-settings.ts';
+import type { MetricFamily } from '../core/wire/metric.ts';
+import type { Tracer } from '../core/wire/span.ts';
+import type { Config } from '../settings/config.ts';
+import { type Signal, type SignalTarget, signalTargets } from '../settings/telemetry-settings.ts';
 import { Exporter, type ExporterOptions } from './exporter.ts';
 import { recordOf } from './log-line.ts';
 import { METRICS, type MetricsReading, metricsRequest } from './otlp-metrics.ts';

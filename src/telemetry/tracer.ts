@@ -2,7 +2,7 @@
 // One that is not sampled, but whose caller traces, only passes the identifiers on.
 
 import { randomFillSync } from 'node:crypto';
-import type { Attributes, EndedSpan, Span, SpanKind, Tracer } from '../core/span.ts';
+import type { Attributes, EndedSpan, Span, SpanKind, Tracer } from '../core/wire/span.ts';
 import type { Sampler } from './sampler.ts';
 
 export function createTracer(sampler: Sampler, ended: (span: EndedSpan) => void): Tracer {

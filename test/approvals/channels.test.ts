@@ -4,7 +4,7 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { type Answering, Receiver } from '../support/receiver.ts';
 import { engines } from '../support/service.ts';

@@ -2,9 +2,9 @@
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
+import { loadConfig } from '../../src/settings/config.ts';
 import { newDataDir } from '../support/faults.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { ADMIN_TOKEN, type Engine, TestService } from '../support/service.ts';

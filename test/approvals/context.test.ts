@@ -1,7 +1,7 @@
 // GET /admin/v1/approvals/:referenceId: one approval, with what is known about it from what is stored anyway.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { until } from '../support/faults.ts';
 import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import { engines } from '../support/service.ts';

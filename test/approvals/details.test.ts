@@ -2,8 +2,8 @@
 // sees it is the subject of faults/p25-details.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { DETAILS_GONE } from '../../src/core/details.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import { DETAILS_GONE } from '../../src/core/approvals/details.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { sql, until } from '../support/faults.ts';
 import { connect, ECHO, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import { engines, startService, type TestService } from '../support/service.ts';

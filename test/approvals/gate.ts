@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { newDataDir, sql, until } from '../support/faults.ts';
 import { freePort } from '../support/port.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -2,7 +2,7 @@
 // every replica, under load.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Limits, Rule } from '../../src/core/policy.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import { newPerson, type Person, send } from '../operators/people.ts';
 import { sql, until, verdictOf } from '../support/faults.ts';
 import { type Answer, startLoad } from '../support/load.ts';

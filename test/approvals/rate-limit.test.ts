@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { mintToken } from '../../src/guard/secrets.ts';
-import { clientIp } from '../../src/http/client-ip.ts';
-import type { Cidr } from '../../src/setting-readers.ts';
+import { clientIp } from '../../src/http/serving/client-ip.ts';
+import type { Cidr } from '../../src/settings/setting-readers.ts';
 import { newDataDir } from '../support/faults.ts';
 import { engines, type Reply, startService, type TestService } from '../support/service.ts';
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { invite, newPerson } from '../operators/people.ts';
 import { newDataDir, sql, until } from '../support/faults.ts';
 import { engines, startService, type TestService } from '../support/service.ts';

@@ -2,7 +2,7 @@
 // in every answer. test/guard/approvals/approvers.test.ts tests who may answer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import {
   invite,
   join as joinOperators,

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
-import { PACKS } from '../../src/core/packs.ts';
+import { PACKS } from '../../src/core/policy-file/packs.ts';
 import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';

@@ -3,7 +3,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { visible, visibleLines } from '../../src/core/visible.ts';
+import { visible, visibleLines } from '../../src/core/text/visible.ts';
+import { docsPage } from '../../src/http/docs/docs.ts';
+import { openapi } from '../../src/http/docs/openapi.ts';
 import {
   type ApprovalAction,
   askPage,
@@ -15,13 +17,11 @@ import {
   tooManyPage,
   unknownPage,
   votedPage,
-} from '../../src/http/approve-page.ts';
-import type { ApprovalFacts, Insight } from '../../src/http/approve-parts.ts';
-import type { Passkey } from '../../src/http/approve-passkey.ts';
-import { docsPage } from '../../src/http/docs.ts';
-import { openapi } from '../../src/http/openapi.ts';
-import { card, html, page, trusted } from '../../src/http/page.ts';
+} from '../../src/http/pages/approve-page.ts';
+import type { ApprovalFacts, Insight } from '../../src/http/pages/approve-parts.ts';
+import type { Passkey } from '../../src/http/pages/approve-passkey.ts';
 import { routes } from '../../src/http/routes.ts';
+import { card, html, page, trusted } from '../../src/http/serving/page.ts';
 import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 

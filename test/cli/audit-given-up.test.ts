@@ -14,15 +14,15 @@ import {
   parseCheckpoint,
   signedNote,
   verifierKeyText,
-} from '../../src/core/checkpoint.ts';
-import { DAY, HOUR } from '../../src/core/duration.ts';
-import { shownEntry } from '../../src/core/entry.ts';
+} from '../../src/core/log/checkpoint.ts';
+import { shownEntry } from '../../src/core/log/entry.ts';
+import { DAY, HOUR } from '../../src/core/time/duration.ts';
 import { retire } from '../../src/guard/log/retention.ts';
 import { rollUp } from '../../src/guard/log/rollups.ts';
 import { logKey } from '../../src/guard/log/sealed-log.ts';
-import { insertCheckpoint, newestCheckpoint } from '../../src/store/checkpoints.ts';
-import type { Db } from '../../src/store/db.ts';
-import { listSealed, readSealing } from '../../src/store/seals.ts';
+import type { Db } from '../../src/store/engine/db.ts';
+import { insertCheckpoint, newestCheckpoint } from '../../src/store/log/checkpoints.ts';
+import { listSealed, readSealing } from '../../src/store/log/seals.ts';
 import { Clock, entries, MINUTE, sealerOn, type TestSealer, write } from '../guard/log/sealing.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';

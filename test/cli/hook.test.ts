@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { judged } from '../../src/cli/hook/hook.ts';
 import { AGENTS } from '../../src/cli/hook/options.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';
 import { programOf, ROOT, startService, type TestService } from '../support/service.ts';
 

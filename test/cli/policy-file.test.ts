@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { policyBody, policyIn, policyWithin } from '../../src/cli/policy-file.ts';
-import { MAX_TEXT } from '../../src/core/policy.ts';
+import { MAX_TEXT } from '../../src/core/policy/policy.ts';
 import { captured } from './captured.ts';
 
 const io = captured('.');

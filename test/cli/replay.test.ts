@@ -12,7 +12,7 @@ import {
   replaySummary,
   unlisted,
 } from '../../src/cli/replay-report.ts';
-import type { Replay } from '../../src/core/resources.ts';
+import type { Replay } from '../../src/core/api/resources.ts';
 
 const SPAN = { from: '2026-11-01T00:00:00.000Z', to: '2026-11-16T12:00:00.000Z' };
 

@@ -9,7 +9,7 @@ import * as openai from '../../clients/typescript/src/adapters/openai-agents.ts'
 import * as vercel from '../../clients/typescript/src/adapters/vercel-ai.ts';
 import { InvalidConfiguration, ToolCallRefused, Toolgate } from '../../clients/typescript/src/index.ts';
 import { hasExtra } from '../../scripts/extras.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { needExtra } from '../support/need.ts';
 import { refusal } from '../support/refusal.ts';
 import { startService, type TestService } from '../support/service.ts';

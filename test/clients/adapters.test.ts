@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { ApprovalListener, Toolgate } from '../../clients/typescript/src/index.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { until } from '../support/faults.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { FRAMEWORKS } from './frameworks.ts';

@@ -1,9 +1,9 @@
 // The shared decision cases, through the decider itself.
 
 import { describe, expect, test } from 'bun:test';
-import { compilePolicy } from '../../src/core/compiled-policy.ts';
-import { patternFault, reasonFault } from '../../src/core/policy.ts';
-import { simulate } from '../../src/core/simulate.ts';
+import { simulate } from '../../src/core/decision/simulate.ts';
+import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
+import { patternFault, reasonFault } from '../../src/core/policy/policy.ts';
 import { caseFiles, caseTitle, sessionOf } from '../support/cases.ts';
 
 for (const file of caseFiles()) {

@@ -1,11 +1,11 @@
 // The decider as one function, for tests that look at decisions only: the program's own, or that of a mutant.
 
 import { join } from 'node:path';
-import type * as compiled from '../../src/core/compiled-policy.ts';
-import type * as consideration from '../../src/core/consider.ts';
-import type * as decision from '../../src/core/decide.ts';
-import type { RecordedCall } from '../../src/core/reasons.ts';
-import type { Situation, ToolCall } from '../../src/core/situation.ts';
+import type * as consideration from '../../src/core/decision/consider.ts';
+import type * as decision from '../../src/core/decision/decide.ts';
+import type { RecordedCall } from '../../src/core/foresight/reasons.ts';
+import type * as compiled from '../../src/core/policy/compiled-policy.ts';
+import type { Situation, ToolCall } from '../../src/core/policy/situation.ts';
 
 /** A call with a key, without a session and without arguments. */
 export const PLAIN: Situation = {

@@ -2,8 +2,8 @@
 // in one order.
 
 import { describe, expect, test } from 'bun:test';
-import type { Checkpoint } from '../../src/core/checkpoint.ts';
-import { LogVerifier, type Place } from '../../src/core/log-verifier.ts';
+import type { Checkpoint } from '../../src/core/log/checkpoint.ts';
+import { LogVerifier, type Place } from '../../src/core/log/log-verifier.ts';
 import { idAt, NOW } from '../store/stores.ts';
 import { checkpointsOf, findings, placeOf, placesOf } from './logs.ts';
 

@@ -1,9 +1,9 @@
 // Sealed logs to hold against their checkpoints: places, checkpoints of them, and what a verifier finds.
 
-import type { Checkpoint } from '../../src/core/checkpoint.ts';
-import { entryLeaf } from '../../src/core/entry.ts';
-import { type Finding, LogVerifier, type Place } from '../../src/core/log-verifier.ts';
-import { Tree } from '../../src/core/merkle.ts';
+import type { Checkpoint } from '../../src/core/log/checkpoint.ts';
+import { entryLeaf } from '../../src/core/log/entry.ts';
+import { type Finding, LogVerifier, type Place } from '../../src/core/log/log-verifier.ts';
+import { Tree } from '../../src/core/log/merkle.ts';
 import { idAt, NOW } from '../store/stores.ts';
 
 const leafOf = (entry: object) => Buffer.from(entryLeaf(entry)).toString('base64');

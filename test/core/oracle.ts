@@ -1,8 +1,8 @@
 // The decider's specification in its most naive form: a table for the matcher, a linear scan for the rules. It is slow
 // and obvious on purpose, and shares no code with what it tests. It also makes the random texts for the tests.
 
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Action, Rule } from '../../src/core/policy.ts';
+import type { Action, Rule } from '../../src/core/policy/policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import type { Decider } from './decider.ts';
 
 /** `reached[j]`: the pattern read so far matches the first j characters of the name. */

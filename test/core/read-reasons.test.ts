@@ -2,9 +2,9 @@
 // parts of other reasons.
 
 import { expect, test } from 'bun:test';
-import type { Limits, Rule } from '../../src/core/policy.ts';
-import { type PassedOver, readPassedOver, readReason, type Told } from '../../src/core/reasons.ts';
-import type { ToolCall } from '../../src/core/situation.ts';
+import { type PassedOver, readPassedOver, readReason, type Told } from '../../src/core/foresight/reasons.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
+import type { ToolCall } from '../../src/core/policy/situation.ts';
 import { deciderIn, type Facts, recordOf } from './decider.ts';
 
 const core = await deciderIn();

@@ -3,10 +3,10 @@
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { JsonObject } from '../../src/core/json.ts';
-import { ACTIONS, type Limits, type Rule } from '../../src/core/policy.ts';
-import type * as replays from '../../src/core/replay.ts';
-import type { Situation, ToolCall } from '../../src/core/situation.ts';
+import type * as replays from '../../src/core/foresight/replay.ts';
+import { ACTIONS, type Limits, type Rule } from '../../src/core/policy/policy.ts';
+import type { Situation, ToolCall } from '../../src/core/policy/situation.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -30,7 +30,7 @@ interface Code extends Decider {
 }
 
 async function codeIn(root: string): Promise<Code> {
-  const { outcomeOf } = (await import(join(root, 'src/core/replay.ts'))) as typeof replays;
+  const { outcomeOf } = (await import(join(root, 'src/core/foresight/replay.ts'))) as typeof replays;
   return { ...(await deciderIn(root)), outcomeOf };
 }
 
@@ -185,37 +185,37 @@ test('an unchanged policy changes nothing, and depends on nothing that the reaso
 
 const MUTANTS: Record<string, Patch> = {
   'takes an unknown session for none': {
-    file: 'src/core/situation.ts',
+    file: 'src/core/policy/situation.ts',
     find: 'session: NOT_KNOWN',
     replace: 'session: {}',
   },
   'takes unknown arguments for none': {
-    file: 'src/core/situation.ts',
+    file: 'src/core/policy/situation.ts',
     find: 'args: NOT_KNOWN',
     replace: 'args: {}',
   },
   'forgets that conditions can fail': {
-    file: 'src/core/recorded.ts',
+    file: 'src/core/foresight/recorded.ts',
     find: '(mayFail && mayBeNotFalse ? FAILS : 0)',
     replace: '0',
   },
   'takes the conditions before a false one for true': {
-    file: 'src/core/recorded.ts',
+    file: 'src/core/foresight/recorded.ts',
     find: 'return at < why.condition ? NOT_FALSE : ANY;',
     replace: 'return at < why.condition ? TRUE : ANY;',
   },
   'takes every rule that was passed over for false': {
-    file: 'src/core/recorded.ts',
+    file: 'src/core/foresight/recorded.ts',
     find: "return action === 'require_approval' && heldByNone ? FALSE : NOT_TRUE;",
     replace: 'return FALSE;',
   },
   'forgets that hours may be closed': {
-    file: 'src/core/recorded.ts',
+    file: 'src/core/foresight/recorded.ts',
     find: 'let mayBeFalse = (open & FALSE) !== 0 ||',
     replace: 'let mayBeFalse =',
   },
   'forgets the rules that hold': {
-    file: 'src/core/possibilities.ts',
+    file: 'src/core/foresight/possibilities.ts',
     find: '[...passes.filter(each => each === null), index]',
     replace: 'passes',
   },

@@ -3,9 +3,9 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Decision } from '../../src/core/decide.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import { ACTIONS, type Limits, type Rule } from '../../src/core/policy.ts';
+import type { Decision } from '../../src/core/decision/decide.ts';
+import { ACTIONS, type Limits, type Rule } from '../../src/core/policy/policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { figures, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -209,17 +209,17 @@ test('a call whose arguments are not known is allowed only if it is with any arg
 
 const UNSEEN_MUTANTS: Record<string, Patch> = {
   'takes unknown arguments for none': {
-    file: 'src/core/situation.ts',
+    file: 'src/core/policy/situation.ts',
     find: 'call.unseen ? undefined : (situation.args ?? {})',
     replace: 'situation.args ?? {}',
   },
   'passes over a limit that unknown arguments may use up': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: 'if (call.unseen && compiled?.limit',
     replace: 'if (!call.unseen && call.unseen && compiled?.limit',
   },
   'frees a call whose arguments nobody saw': {
-    file: 'src/core/decide.ts',
+    file: 'src/core/decision/decide.ts',
     find: 'call.unseen ? { ...facts, ...UNSEEN_FACTS } : facts',
     replace: 'facts',
   },
@@ -234,42 +234,42 @@ for (const [what, patch] of Object.entries(UNSEEN_MUTANTS)) {
 
 const MUTANTS: Record<string, Patch> = {
   'lets a deny with a failed condition pass': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: "if (action === 'deny') return 'applies';",
     replace: "if (action === 'deny') return 'passed over';",
   },
   'lets an allow with a failed condition apply': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: "if (action === 'deny') return 'applies';",
     replace: "if (action !== 'require_approval') return 'applies';",
   },
   'forgets an approval with a failed condition': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: "return action === 'require_approval' ? 'holds' : 'passed over';",
     replace: "return 'passed over';",
   },
   'takes a failed condition for a true one': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: 'if (result === true) continue;',
     replace: 'if (result !== false) continue;',
   },
   'takes a failed condition for a false one': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: 'if (result === false) return',
     replace: 'if (result !== true) return',
   },
   'does not look for a false condition behind a failed one': {
-    file: 'src/core/consider.ts',
+    file: 'src/core/decision/consider.ts',
     find: 'failed ??= index;',
     replace: 'failed ??= index; break;',
   },
   'holds what the rules below deny': {
-    file: 'src/core/decide.ts',
+    file: 'src/core/decision/decide.ts',
     find: "if (held === null || found.decision === 'deny') return found;",
     replace: 'if (held === null) return found;',
   },
   'does not hold what the rules below allow': {
-    file: 'src/core/decide.ts',
+    file: 'src/core/decision/decide.ts',
     find: "if (held === null || found.decision === 'deny') return found;",
     replace: "if (held === null || found.decision !== 'pending') return found;",
   },

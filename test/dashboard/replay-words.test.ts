@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { replayWords, savedCalls, savedWords } from '../../dashboard/src/pages/policies/replay-words.ts';
-import type { Replay } from '../../src/core/resources.ts';
+import type { Replay } from '../../src/core/api/resources.ts';
 
 type Change = Replay['changes'][number];
 

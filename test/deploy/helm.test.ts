@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import pkg from '../../package.json' with { type: 'json' };
-import { loadConfig } from '../../src/config.ts';
 import { routes } from '../../src/http/routes.ts';
-import { SETTINGS } from '../../src/settings.ts';
+import { loadConfig } from '../../src/settings/config.ts';
+import { SETTINGS } from '../../src/settings/settings.ts';
 import { ROOT } from '../support/service.ts';
 import { hasTool, tool, toolFolder } from '../support/tools.ts';
 import {

@@ -5,9 +5,9 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { compilePolicy } from '../../src/core/compiled-policy.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import { simulate } from '../../src/core/simulate.ts';
+import { simulate } from '../../src/core/decision/simulate.ts';
+import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { ROOT } from '../support/service.ts';
 
 const PROJECT = '/srv/project';

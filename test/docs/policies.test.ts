@@ -5,11 +5,11 @@ import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { compilePolicy } from '../../src/core/compiled-policy.ts';
-import { consider } from '../../src/core/consider.ts';
-import { type Decision, decide } from '../../src/core/decide.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Policy } from '../../src/core/policy.ts';
+import { consider } from '../../src/core/decision/consider.ts';
+import { type Decision, decide } from '../../src/core/decision/decide.ts';
+import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
+import type { Policy } from '../../src/core/policy/policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { ROOT } from '../support/service.ts';
 import { parsePage } from './page.ts';
 

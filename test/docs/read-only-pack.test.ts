@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { run } from '../../src/cli/program.ts';
-import { compilePolicy } from '../../src/core/compiled-policy.ts';
-import { consider } from '../../src/core/consider.ts';
-import { decide } from '../../src/core/decide.ts';
-import type { JsonObject } from '../../src/core/json.ts';
+import { consider } from '../../src/core/decision/consider.ts';
+import { decide } from '../../src/core/decision/decide.ts';
+import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { captured } from '../cli/captured.ts';
 import { ROOT } from '../support/service.ts';
 

@@ -7,7 +7,7 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFi
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { examine, good } from '../../src/doctor/check.ts';
-import { MIGRATIONS } from '../../src/store/migrate.ts';
+import { MIGRATIONS } from '../../src/store/engine/migrate.ts';
 import { captured } from '../cli/captured.ts';
 import { canCompile, SettableClock } from '../support/clock.ts';
 import { canTrace, newDataDir, sql } from '../support/faults.ts';

@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { until } from '../support/faults.ts';
 import { need, needExtra } from '../support/need.ts';
 import { freePort } from '../support/port.ts';

@@ -2,7 +2,7 @@
 // that takes a text apart, and limits that add up amounts. Each call says which words its reason must have, so that none
 // of them takes an easier path than it is meant to.
 
-import type { Limits, Rule } from '../../src/core/policy.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import type { TestService } from '../support/service.ts';
 import { type Canaries, send } from './canaries.ts';
 

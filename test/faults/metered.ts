@@ -1,8 +1,8 @@
 // What the tests of limits share: policies with limits, the calls that count against them, and what the audit log says
 // about it. The log has no arguments, so a tool's name says its amount: `spend_125` is called with 1.25.
 
-import type { Limit } from '../../src/core/limit.ts';
-import type { Limits, Rule } from '../../src/core/policy.ts';
+import type { Limit } from '../../src/core/policy/limit.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import { sql } from '../support/faults.ts';
 
 export interface Version {

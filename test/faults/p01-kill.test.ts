@@ -53,13 +53,13 @@ const BEFORE_COMMIT: Patch = {
 /** SQLite discards a log that begins with another word. The mutant's has it again once the pages are in the file. */
 const GIVEN_UP_FIRST: Patch[] = [
   {
-    file: 'src/store/sqlite-move-thread.ts',
+    file: 'src/store/engine/sqlite-move-thread.ts',
     find: "import { Database } from 'bun:sqlite';",
     replace:
       "import { Database } from 'bun:sqlite'; import { openSync, readSync, writeSync } from 'node:fs';",
   },
   {
-    file: 'src/store/sqlite-move-thread.ts',
+    file: 'src/store/engine/sqlite-move-thread.ts',
     find: "db.exec('PRAGMA wal_checkpoint(PASSIVE)');",
     replace: `const log = openSync(\`\${path}-wal\`, 'r+');
     const word = new Uint8Array(4);

@@ -45,17 +45,17 @@ const BEFORE_COMMIT: Patch = {
       });`,
 };
 const UNSYNCED: Patch = {
-  file: 'src/store/sqlite.ts',
+  file: 'src/store/engine/sqlite.ts',
   find: 'await this.#log.sync();',
   replace: '',
 };
 const SHOWN_EARLY: Patch = {
-  file: 'src/store/sqlite.ts',
+  file: 'src/store/engine/sqlite.ts',
   find: 'return this.#log.synced ? rows : this.#durable(rows);',
   replace: 'return rows;',
 };
 const UNLOOKED: Patch = {
-  file: 'src/store/postgres-engine.ts',
+  file: 'src/store/engine/postgres-engine.ts',
   find: 'if (lossy !== null)',
   replace: "if (lossy === 'never')",
 };

@@ -339,7 +339,7 @@ async function postgresStore(root?: string): Promise<ServiceOptions> {
 
 /** Nobody looks whether the files are still there. */
 const BLIND: Patch = {
-  file: 'src/store/sqlite-files.ts',
+  file: 'src/store/engine/sqlite-files.ts',
   find: 'verify(): void {',
   replace: 'verify(): void { return;',
 };
@@ -367,9 +367,9 @@ const ANYWAY: Patch[] = [
 
 const FORGIVING: Patch[] = [
   {
-    file: 'src/store/sqlite.ts',
+    file: 'src/store/engine/sqlite.ts',
     find: 'if (error instanceof FatalStoreError) this.#broken(error);',
     replace: '',
   },
-  { file: 'src/store/sqlite.ts', find: 'this.#onFatal(fatal);', replace: '' },
+  { file: 'src/store/engine/sqlite.ts', find: 'this.#onFatal(fatal);', replace: '' },
 ];

@@ -5,8 +5,8 @@
 // somebody else has, count votes without the lock, count a person twice, want no signature, and keep none.
 
 import { expect, test } from 'bun:test';
-import { checkProofs } from '../../src/core/proof-check.ts';
-import type { ApprovalProofs } from '../../src/core/resources.ts';
+import type { ApprovalProofs } from '../../src/core/api/resources.ts';
+import { checkProofs } from '../../src/core/approvals/proof-check.ts';
 import { type Asked, type Gate, openGate } from '../approvals/gate.ts';
 import { newSigner, ORIGIN, resolve, type Signer, signed } from '../approvals/signers.ts';
 import { newPerson, type Person, send } from '../operators/people.ts';

@@ -13,7 +13,7 @@ const BATCH = 100;
 const APPROVALS = 12;
 
 const RESOLVING: Patch = {
-  file: 'src/http/approve.ts',
+  file: 'src/http/pages/approve.ts',
   find: 'return askPage(factsOf(question), {',
   replace: `if (query.action !== undefined)
     await resolveByLink(services.deps, token, { action: query.action, grantMs: null });

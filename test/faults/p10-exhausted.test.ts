@@ -5,10 +5,10 @@
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ATTEMPT_WAITS } from '../../src/core/event.ts';
+import { ATTEMPT_WAITS } from '../../src/core/approvals/event.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import type { Worker } from '../../src/guard/outgoing/worker.ts';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/engine/db.ts';
 import { figures, newDataDir, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -81,9 +81,12 @@ class Bench {
     const fail = (error: unknown) => {
       throw error;
     };
-    const { openSqlite } = await load<typeof import('../../src/store/sqlite.ts')>('store/sqlite.ts');
-    const { openPostgres } = await load<typeof import('../../src/store/postgres.ts')>('store/postgres.ts');
-    const { migrate } = await load<typeof import('../../src/store/migrate.ts')>('store/migrate.ts');
+    const { openSqlite } =
+      await load<typeof import('../../src/store/engine/sqlite.ts')>('store/engine/sqlite.ts');
+    const { openPostgres } =
+      await load<typeof import('../../src/store/engine/postgres.ts')>('store/engine/postgres.ts');
+    const { migrate } =
+      await load<typeof import('../../src/store/engine/migrate.ts')>('store/engine/migrate.ts');
     const { Vault } = await load<typeof import('../../src/guard/secrets.ts')>('guard/secrets.ts');
     const { HeldDetails } = await load<typeof import('../../src/guard/approvals/details.ts')>(
       'guard/approvals/details.ts',

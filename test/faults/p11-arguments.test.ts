@@ -33,7 +33,7 @@ const SEARCHABLE = need(onPath('grep'), 'grep');
 const postgres = await sharedPostgres();
 
 const LOGGED: Patch = {
-  file: 'src/http/check.ts',
+  file: 'src/http/agent/check.ts',
   find: 'const call = { serverName, toolName };',
   replace: 'const call = { serverName, toolName };\n  services.log.debug(JSON.stringify(body));',
 };

@@ -20,7 +20,7 @@ import { startService } from '../support/service.ts';
 const BODIES = LONG ? 12_000 : 1000;
 
 const LOOSE_JSON: Patch = {
-  file: 'src/http/mcp.ts',
+  file: 'src/http/agent/mcp.ts',
   find: 'return parseJsonBytes(bytes, MAX_CHECK_VALUES);',
   replace: 'return JSON.parse(new TextDecoder().decode(bytes));',
 };

@@ -2,7 +2,7 @@
 // slow. What is asserted is the answer and the number of steps; the time is a figure. The mutant has no index.
 
 import { expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { type Decider, deciderIn } from '../core/decider.ts';
 import { ARGS, oracleDecision, randomConditions, seeded } from '../core/oracle.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
@@ -16,7 +16,7 @@ const core = await deciderIn();
 const MORE_STEPS = 30;
 
 const UNINDEXED: Patch = {
-  file: 'src/core/rule-index.ts',
+  file: 'src/core/policy/rule-index.ts',
   find: 'if (!pattern.stars) append(this.#exact, pattern.head, index);',
   replace: 'if (index >= 0) this.#rest.push({ pattern, index });',
 };

@@ -4,7 +4,7 @@
 // The mutant does not bound an evaluation.
 
 import { expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { figures, inTime, until, withMutant } from '../support/faults.ts';
 import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, isLate, startLoad, took } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';

@@ -25,15 +25,19 @@ const FAIR = ['manyKeys', 'longNumber', 'escapes'];
 
 const MUTANTS: Record<string, Patch[]> = {
   'that reads bodies of any size': [
-    { file: 'src/http/body.ts', find: 'if (length > limit) throw tooLarge(limit);', replace: '' },
-    { file: 'src/http/body.ts', find: 'if (size > limit) throw tooLarge(limit);', replace: '' },
+    { file: 'src/http/serving/body.ts', find: 'if (length > limit) throw tooLarge(limit);', replace: '' },
+    { file: 'src/http/serving/body.ts', find: 'if (size > limit) throw tooLarge(limit);', replace: '' },
   ],
   'that reads bodies of any depth': [
-    { file: 'src/core/json-parser.ts', find: 'const MAX_DEPTH = 64;', replace: 'const MAX_DEPTH = 1e9;' },
+    {
+      file: 'src/core/wire/json-parser.ts',
+      find: 'const MAX_DEPTH = 64;',
+      replace: 'const MAX_DEPTH = 1e9;',
+    },
   ],
   'that is slow on many keys': [
     {
-      file: 'src/core/json.ts',
+      file: 'src/core/wire/json.ts',
       find: 'const { depth, members, plainNumbers } = scan(text, maxValues);',
       replace: `const { depth, members, plainNumbers } = scan(text, maxValues);
   if (members > 10_000) for (const end = performance.now() + 8000; performance.now() < end; );`,

@@ -79,7 +79,7 @@ const FAIL_OPEN: Patch = {
 };
 const PATIENT: Patch[] = [
   {
-    file: 'src/store/postgres-connection.ts',
+    file: 'src/store/engine/postgres-connection.ts',
     find: 'const TRANSACTION_MS = 2500;',
     replace: 'const TRANSACTION_MS = 60_000;',
   },

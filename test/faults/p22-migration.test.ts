@@ -18,7 +18,7 @@ const FIRST_START = { TOOLGATE_MASTER_KEY: '', TOOLGATE_ADMIN_TOKEN: '' };
 const TRACED = need(canTrace(), 'strace, and the right to trace');
 
 const TWO_STEPS: Patch = {
-  file: 'src/store/migrate.ts',
+  file: 'src/store/engine/migrate.ts',
   find: "await tx.script(migration.sql);\n    await tx.run('INSERT",
   replace:
     "await tx.script(migration.sql);\n  });\n  await lane.transaction({}, async () => {});\n  await lane.transaction({}, async tx => {\n    await tx.run('INSERT",

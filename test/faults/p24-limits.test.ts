@@ -123,7 +123,7 @@ const MUTANTS: Record<string, Mutant> = {
   'whose rolling window ends a part too early': {
     patches: [
       {
-        file: 'src/core/limit.ts',
+        file: 'src/core/policy/limit.ts',
         find: '(Math.floor(now / part) + 1) * part',
         replace: 'Math.floor(now / part) * part',
       },

@@ -7,8 +7,8 @@
 
 import { expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { DETAILS_GONE } from '../../src/core/details.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import { DETAILS_GONE } from '../../src/core/approvals/details.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { newQuestion } from '../../src/guard/approvals/details-messages.ts';
 import { Vault } from '../../src/guard/secrets.ts';
 import type { Role } from '../../src/store/operators.ts';

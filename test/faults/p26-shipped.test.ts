@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY } from '../../src/core/duration.ts';
+import { DAY } from '../../src/core/time/duration.ts';
 import { Clock, entries, sealerOn, write } from '../guard/log/sealing.ts';
 import { openStore } from '../store/stores.ts';
 import { canCompile, SettableClock } from '../support/clock.ts';

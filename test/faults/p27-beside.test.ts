@@ -28,7 +28,7 @@ const HELD_CALLS = 20;
 const HUNG_CALLS = 20;
 
 const SYNC_IN_THE_POOL: Patch = {
-  file: 'src/store/sqlite.ts',
+  file: 'src/store/engine/sqlite.ts',
   find: 'await this.#thread.ask(this.#files.log);',
   replace: `const file = this.#files.log;
     await new Promise<void>((done, fail) =>

@@ -47,7 +47,7 @@ const MUTANTS: Record<string, Broken> = {
   'in which requests hold any number of bytes': {
     patches: [
       {
-        file: 'src/http/body.ts',
+        file: 'src/http/serving/body.ts',
         find: '  ration.grow(length);\n',
         replace: '',
       },
@@ -57,7 +57,7 @@ const MUTANTS: Record<string, Broken> = {
   'in which large bodies take no turns': {
     patches: [
       {
-        file: 'src/http/body.ts',
+        file: 'src/http/serving/body.ts',
         find: 'if (bytes.length > SMALL_BYTES) await ration.turn();',
         replace: '',
       },

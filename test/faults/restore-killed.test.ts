@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { backupSqlite } from '../../src/store/backup.ts';
-import { migrate } from '../../src/store/migrate.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { backupSqlite } from '../../src/store/engine/backup.ts';
+import { migrate } from '../../src/store/engine/migrate.ts';
+import { openSqlite } from '../../src/store/engine/sqlite.ts';
 import { canTrace, newDataDir, sql, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
@@ -16,7 +16,7 @@ const RENAMES = 'rename,renameat,renameat2';
 /** Whatever changes which files there are; what is written in between goes to files that are not the store yet. */
 const CALLS = `${RENAMES},unlink,unlinkat,ftruncate`;
 const AWAY_FIRST: Patch = {
-  file: 'src/store/sqlite-restore.ts',
+  file: 'src/store/engine/sqlite-restore.ts',
   find: 'renameSync(this.draft, this.path);',
   replace: `if (kept !== null) renameSync(this.path, \`\${kept}-moved\`);\n    renameSync(this.draft, this.path);`,
 };

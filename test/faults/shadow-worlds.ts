@@ -2,16 +2,16 @@
 // then happens in both. What can be seen of a world afterwards has names in place of its random ids.
 
 import { join } from 'node:path';
-import type { Json } from '../../src/core/json.ts';
-import type { Limits, Rule } from '../../src/core/policy.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
+import type { Json } from '../../src/core/wire/json.ts';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
 import { createPolicy, replacePolicy } from '../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../src/guard/check/request.ts';
-import { compareDefinitions, connectTool } from '../../src/guard/connected-tools.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { changeKey, createKey } from '../../src/guard/keys.ts';
 import { createWebhook } from '../../src/guard/outgoing/webhooks.ts';
 import { mintSession } from '../../src/guard/sessions.ts';
+import { compareDefinitions, connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { type Engine, ROOT } from '../support/service.ts';

@@ -2,7 +2,7 @@
 // only the beginning, and long. People look at them on every page and every replica, messages carry them where their channel may, and the
 // questions end in every way. Each look says whether the marker must be there, so that none of them takes an easier path.
 
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { from } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
 import { Receiver } from '../support/receiver.ts';

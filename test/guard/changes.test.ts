@@ -7,17 +7,17 @@ import { endKey } from '../../src/guard/approvals/end-key.ts';
 import { endGrant } from '../../src/guard/approvals/grants.ts';
 import { callableBy } from '../../src/guard/check/callable.ts';
 import { createPolicy, deletePolicy, replacePolicy } from '../../src/guard/check/policies.ts';
-import {
-  acceptDrift,
-  compareDefinitions,
-  connectTool,
-  disconnectTool,
-} from '../../src/guard/connected-tools.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { changeKey, createKey } from '../../src/guard/keys.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { endAnySession, endSession, mintSession } from '../../src/guard/sessions.ts';
+import {
+  acceptDrift,
+  compareDefinitions,
+  connectTool,
+  disconnectTool,
+} from '../../src/guard/tool-servers/connected-tools.ts';
 import { type ApprovalRecord, insertApproval } from '../../src/store/approvals.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';

@@ -1,8 +1,8 @@
 // Whoever keeps a key's Connected Tools in memory is told of the key once they have changed in the store.
 
 import { expect, test } from 'bun:test';
-import { connectTool, disconnectTool } from '../../src/guard/connected-tools.ts';
 import { giveHint, onHint } from '../../src/guard/hints.ts';
+import { connectTool, disconnectTool } from '../../src/guard/tool-servers/connected-tools.ts';
 import { listConnectedTools } from '../../src/store/connected-tools.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { keyRecord, onEachEngine } from '../store/stores.ts';

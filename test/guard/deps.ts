@@ -3,7 +3,7 @@
 import { HeldDetails } from '../../src/guard/approvals/details.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { Vault } from '../../src/guard/secrets.ts';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/engine/db.ts';
 import { NOW } from '../store/stores.ts';
 
 const settings = {

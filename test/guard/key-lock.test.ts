@@ -4,15 +4,19 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { endGrant } from '../../src/guard/approvals/grants.ts';
-import { acceptDrift, compareDefinitions, connectTool } from '../../src/guard/connected-tools.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { keyLock } from '../../src/guard/locks.ts';
 import { endOAuthSession } from '../../src/guard/people/oauth-tokens.ts';
 import { endAnySession, endConnection } from '../../src/guard/sessions.ts';
+import {
+  acceptDrift,
+  compareDefinitions,
+  connectTool,
+} from '../../src/guard/tool-servers/connected-tools.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
-import { Blocked, type Db } from '../../src/store/db.ts';
+import { Blocked, type Db } from '../../src/store/engine/db.ts';
 import { findGrant, insertGrant, openGrants } from '../../src/store/grants.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { insertOperator } from '../../src/store/operators.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../src/core/errors.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { forgetRequests, RateLimit } from '../../src/guard/rate-limit.ts';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/engine/db.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { sql } from '../support/faults.ts';
 import { need } from '../support/need.ts';

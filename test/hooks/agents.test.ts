@@ -1,7 +1,7 @@
 // The doors of coding agents, through the real service: over HTTP for the three that can, and by command for all nine.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { JsonObject } from '../../src/core/json.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
 import { sql } from '../support/faults.ts';
 import { connect } from '../support/mcp.ts';

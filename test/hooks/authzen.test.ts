@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { auditFailed } from '../../src/core/errors.ts';
-import { isObject, type Json, parseJson } from '../../src/core/json.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
+import { isObject, type Json, parseJson } from '../../src/core/wire/json.ts';
 import type { CheckRequest, Verdict } from '../../src/guard/check/request.ts';
 import { evaluation, isUsual } from '../../src/http/hooks/authzen.ts';
 import { answersTo } from '../../src/http/hooks/authzen-batch.ts';

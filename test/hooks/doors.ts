@@ -3,8 +3,8 @@
 // what its answers mean; all its cases share one service, and several doors may share it too.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Decision } from '../../src/core/decide.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Decision } from '../../src/core/decision/decide.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { lockDatabase, renameTable } from '../faults/audit-faults.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';

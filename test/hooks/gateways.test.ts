@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Decision } from '../../src/core/decide.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Decision } from '../../src/core/decision/decide.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { sql } from '../support/faults.ts';
 import { type Reply, ROOT, startService, type TestService } from '../support/service.ts';
 import { TOOLS, testDoor } from './doors.ts';

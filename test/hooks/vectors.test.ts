@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { AgentCall } from '../../src/core/agents/acts.ts';
 import { EVENTS } from '../../src/core/agents/events.ts';
 import { GuardError } from '../../src/core/errors.ts';
-import { isObject, type Json, type JsonObject } from '../../src/core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../src/core/wire/json.ts';
 import {
   type Agent,
   blocked,

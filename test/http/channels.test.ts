@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { ConfigError, loadConfig } from '../../src/settings/config.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-channels-'));

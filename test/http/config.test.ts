@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../src/config.ts';
-import { SETTINGS } from '../../src/settings.ts';
+import { ConfigError, loadConfig } from '../../src/settings/config.ts';
+import { SETTINGS } from '../../src/settings/settings.ts';
 import { need } from '../support/need.ts';
 import { BUN, failToStart, onPath, ROOT, startService } from '../support/service.ts';
 

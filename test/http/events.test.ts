@@ -2,7 +2,7 @@
 // when it ends.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { EventWriter } from '../../src/event-writer.ts';
+import { EventWriter } from '../../src/guard/rations/event-writer.ts';
 import { newPerson, OWN, send } from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { mutant } from '../support/mutant.ts';
@@ -217,7 +217,7 @@ test('a watcher that does not read is let go', async () => {
 
 test('mutant: a stream that outlives its sign-in is noticed', async () => {
   const broken = mutant({
-    file: 'src/http/feed.ts',
+    file: 'src/http/serving/feed.ts',
     find: 'if (!(await watcher.holds())) watcher.writer.close();',
     replace: '',
   });

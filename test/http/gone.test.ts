@@ -14,7 +14,7 @@ const FRAMINGS = {
 };
 
 const OUR_FAULT: Patch = {
-  file: 'src/http/body.ts',
+  file: 'src/http/serving/body.ts',
   find: "if (!(error instanceof Error) || error.name !== 'AbortError') throw error;",
   replace: "if (error !== 'never') throw error;",
 };

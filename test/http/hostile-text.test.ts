@@ -5,9 +5,9 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ErrorCode } from '../../src/core/errors.ts';
-import { STATUS } from '../../src/http/errors.ts';
 import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
 import { routes } from '../../src/http/routes.ts';
+import { STATUS } from '../../src/http/serving/errors.ts';
 import { from, startOAuth } from '../oauth/connect.ts';
 import { withMutant } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
@@ -21,7 +21,7 @@ const UUID = '01980000-0000-7000-8000-000000000000';
 const PATHS = ['%00', 'a%00b', '%C0%80', '%ED%A0%80', '%zz', '%', '%ff', 'a'.repeat(8000)];
 
 const ANY_TEXT: Patch = {
-  file: 'src/http/body.ts',
+  file: 'src/http/serving/body.ts',
   find: 'if (fault !== null) throw invalidInput([fault]);',
   replace: 'void fault;',
 };

@@ -4,9 +4,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { ErrorCode } from '../../src/core/errors.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
-import { STATUS } from '../../src/http/errors.ts';
-import type { Access, Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/routes.ts';
+import { STATUS } from '../../src/http/serving/errors.ts';
+import type { Access, Route } from '../../src/http/serving/route.ts';
 import { ROLES } from '../../src/store/operators.ts';
 import { connectable, connected, startOAuth } from '../oauth/connect.ts';
 import { newPerson, OWN, type Person, signedIn } from '../operators/people.ts';

@@ -1,8 +1,8 @@
 // GET /admin/v1/packs: the packs of this program, each of which the service takes as a policy.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { wantsFolder, withFolder } from '../../src/core/pack-folder.ts';
-import { PACKS } from '../../src/core/packs.ts';
+import { wantsFolder, withFolder } from '../../src/core/policy-file/pack-folder.ts';
+import { PACKS } from '../../src/core/policy-file/packs.ts';
 import { newPerson } from '../operators/people.ts';
 import { startService, type TestService } from '../support/service.ts';
 

@@ -1,9 +1,9 @@
 // Policies through the administration: versions, conflicts, and that a change decides from its answer on.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { wantsFolder, withFolder } from '../../src/core/pack-folder.ts';
-import { PACKS, withName } from '../../src/core/packs.ts';
-import { MAX_RULES, MAX_TEXT } from '../../src/core/policy.ts';
+import { MAX_RULES, MAX_TEXT } from '../../src/core/policy/policy.ts';
+import { wantsFolder, withFolder } from '../../src/core/policy-file/pack-folder.ts';
+import { PACKS, withName } from '../../src/core/policy-file/packs.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { ConfigError, loadConfig } from '../../src/settings/config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-receivers-'));
 const file = join(folder, 'toolgate.yaml');

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../../src/config.ts';
+import { ConfigError, loadConfig } from '../../src/settings/config.ts';
 import { until } from '../support/faults.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ADMIN_TOKEN, BUN, ROOT, startService } from '../support/service.ts';

@@ -1,8 +1,8 @@
 // A suggested policy through the administration: made from checks that were answered, and applied to the same checks.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
-import { parsePolicy } from '../../src/core/policy-file.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
+import { parsePolicy } from '../../src/core/policy-file/policy-file.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
 import { expectProblem } from './problem.ts';
 

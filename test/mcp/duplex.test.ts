@@ -2,7 +2,7 @@
 // told to those who wait when it breaks.
 
 import { describe, expect, test } from 'bun:test';
-import { MAX_VALUES } from '../../src/core/json.ts';
+import { MAX_VALUES } from '../../src/core/wire/json.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { AnswersUnread } from '../../src/mcp/wire.ts';
 import { refusal } from '../support/refusal.ts';

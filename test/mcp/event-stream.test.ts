@@ -3,7 +3,7 @@
 
 import { heapStats } from 'bun:jsc';
 import { afterEach, describe, expect, jest, test } from 'bun:test';
-import { EventWriter } from '../../src/event-writer.ts';
+import { EventWriter } from '../../src/guard/rations/event-writer.ts';
 import { readEvents } from '../../src/mcp/event-stream.ts';
 import { countTurns } from '../support/turns.ts';
 

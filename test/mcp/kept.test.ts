@@ -4,16 +4,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { EventWriter } from '../../src/event-writer.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { giveHint } from '../../src/guard/hints.ts';
 import { newId } from '../../src/guard/ids.ts';
+import { EventWriter } from '../../src/guard/rations/event-writer.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import type { Upstream } from '../../src/mcp/upstream.ts';
-import type { StdioServer } from '../../src/server-file.ts';
+import type { StdioServer } from '../../src/settings/server-file.ts';
 import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
 import { removeMcpSession } from '../../src/store/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';

@@ -1,10 +1,10 @@
 // What a replica remembers of clients' connections: gone here at once when one is ended, and bounded.
 
 import { describe, expect, test } from 'bun:test';
-import { EventWriter } from '../../src/event-writer.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import { giveHint } from '../../src/guard/hints.ts';
 import { newId } from '../../src/guard/ids.ts';
+import { EventWriter } from '../../src/guard/rations/event-writer.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import { insertMcpSession } from '../../src/store/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';

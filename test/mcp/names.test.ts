@@ -2,7 +2,7 @@
 // and never taken apart.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { auditOf, connect, LegacyClient, modern, RecordingUpstream, text } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
 

@@ -7,7 +7,7 @@ import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { Offered } from '../../src/mcp/offered.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
-import type { Db } from '../../src/store/db.ts';
+import type { Db } from '../../src/store/engine/db.ts';
 import { depsAt } from '../guard/deps.ts';
 import { connectedTool, openStore, type TestStore } from '../store/stores.ts';
 import { ECHO, RecordingUpstream } from '../support/mcp.ts';

@@ -1,7 +1,7 @@
 // Messages as they are read: what is a request, a notification, an answer, and what is none of them.
 
 import { expect, test } from 'bun:test';
-import { type Json, parseJson } from '../../src/core/json.ts';
+import { type Json, parseJson } from '../../src/core/wire/json.ts';
 import { errorMessage, metaOf, RpcError, readMessage } from '../../src/mcp/protocol.ts';
 
 const read = (text: string) => readMessage(parseJson(text));

@@ -2,7 +2,7 @@
 // annotations for headers taken out. Nothing else.
 
 import { expect, test } from 'bun:test';
-import type { JsonObject } from '../../src/core/json.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { exposedDefinition, headerValue, paramHeaders, readHeaderValue } from '../../src/mcp/schema.ts';
 
 const exposed = (outputSchema: JsonObject) =>

@@ -16,7 +16,7 @@ const ALLOW = [{ tool: '*', action: 'allow' as const }];
 
 /** The same program, but it does not wait for half a minute until a client reads. */
 const impatient = mutant({
-  file: 'src/http/mcp.ts',
+  file: 'src/http/agent/mcp.ts',
   find: 'const READ_SECONDS = 30;',
   replace: 'const READ_SECONDS = 2;',
 });

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import type { MetricFamily } from '../../src/core/metric.ts';
+import type { MetricFamily } from '../../src/core/wire/metric.ts';
 import { limitId } from '../../src/guard/check/limits.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Deps } from '../../src/guard/deps.ts';

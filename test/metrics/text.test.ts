@@ -1,7 +1,7 @@
 // Metrics as text: both formats, which of them a reader gets, and the metrics of several workers in one text.
 
 import { describe, expect, test } from 'bun:test';
-import type { MetricFamily } from '../../src/core/metric.ts';
+import type { MetricFamily } from '../../src/core/wire/metric.ts';
 import { counter, gauge, histogram } from '../../src/metrics/family.ts';
 import { Histogram } from '../../src/metrics/histogram.ts';
 import { mergedFamilies } from '../../src/metrics/merge.ts';

@@ -1,7 +1,7 @@
 // What the tests of our authorization server share: a service that is one, and the way of a client to its tokens, step by
 // step.
 
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { newPerson, OWN, type Person } from '../operators/people.ts';
 import { freePort } from '../support/port.ts';
 import { type Reply, type ServiceOptions, startService, type TestService } from '../support/service.ts';

@@ -2,7 +2,6 @@
 // store first, anew for each request.
 
 import { createPolicy } from '../../src/guard/check/policies.ts';
-import { compareDefinitions, connectTool, type OAuthSettings } from '../../src/guard/connected-tools.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
@@ -13,6 +12,11 @@ import { beginAdding } from '../../src/guard/people/passkeys.ts';
 import type { SignedIn } from '../../src/guard/people/sign-ins.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import type { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
+import {
+  compareDefinitions,
+  connectTool,
+  type OAuthSettings,
+} from '../../src/guard/tool-servers/connected-tools.ts';
 import { type ApprovalRecord, insertApproval, resolveApproval } from '../../src/store/approvals.ts';
 import { listDefinitions } from '../../src/store/connected-tools.ts';
 import { insertDelivery } from '../../src/store/deliveries.ts';

@@ -4,7 +4,6 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { loadConfig } from '../../src/config.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { logKey } from '../../src/guard/log/sealed-log.ts';
@@ -13,14 +12,15 @@ import { changeOperator, deleteOperator, resetOperator } from '../../src/guard/p
 import { hashPassword } from '../../src/guard/people/passwords.ts';
 import { openSignIn, type SignedIn, signOut, signOutEverywhere } from '../../src/guard/people/sign-ins.ts';
 import { RateLimit } from '../../src/guard/rate-limit.ts';
-import type { Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/routes.ts';
 import { type Serving, serve } from '../../src/http/server.ts';
-import type { Services } from '../../src/http/services.ts';
-import { stream } from '../../src/http/stream.ts';
+import type { Route } from '../../src/http/serving/route.ts';
+import type { Services } from '../../src/http/serving/services.ts';
+import { stream } from '../../src/http/serving/stream.ts';
 import { createLog } from '../../src/log.ts';
-import { createServices } from '../../src/services.ts';
-import type { Db } from '../../src/store/db.ts';
+import { createServices } from '../../src/process/services.ts';
+import { loadConfig } from '../../src/settings/config.ts';
+import type { Db } from '../../src/store/engine/db.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import { depsAt } from '../guard/deps.ts';
 import { StubServer } from '../guard/server-sign-ins/stub-server.ts';

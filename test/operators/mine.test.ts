@@ -2,7 +2,7 @@
 // that what a person has connected ends at once: by them, by an admin, and with their account.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { exchange, startOAuth } from '../oauth/connect.ts';
 import { engines, type TestService } from '../support/service.ts';
 import { codeFor, connected } from './connected.ts';

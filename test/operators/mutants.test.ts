@@ -16,7 +16,7 @@ interface Case {
 const CASES: Record<string, Case> = {
   'changes from foreign pages': {
     patch: {
-      file: 'src/http/auth.ts',
+      file: 'src/http/serving/auth.ts',
       find: "if (!SAFE_METHODS.includes(request.method)) requireSender(services.config, request, 'own page');",
       replace: '',
     },
@@ -28,7 +28,7 @@ const CASES: Record<string, Case> = {
     },
   },
   'a role that is too little': {
-    patch: { file: 'src/http/auth.ts', find: '  requireRole(signedIn, needed);\n', replace: '' },
+    patch: { file: 'src/http/serving/auth.ts', find: '  requireRole(signedIn, needed);\n', replace: '' },
     // Of a change, the role is looked at again in its transaction.
     holds: async ({ service }) => {
       const { cookie } = await newPerson(service, 'user');

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:net';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { dump } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';

@@ -2,9 +2,9 @@
 // the cookie behind https, which only a service started here can have.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
+import { loadConfig } from '../../src/settings/config.ts';
 import { ClockedService, startClocked } from '../approvals/clocked.ts';
 import { ASK_ALL } from '../approvals/gate.ts';
 import { expectProblem } from '../http/problem.ts';

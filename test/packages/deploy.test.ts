@@ -9,7 +9,7 @@ import ipaddr from 'ipaddr.js';
 import { parse } from 'yaml';
 import { bundle } from '../../scripts/build/bundle.ts';
 import { notices } from '../../scripts/build/notices.ts';
-import { SETTINGS } from '../../src/settings.ts';
+import { SETTINGS } from '../../src/settings/settings.ts';
 import { need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { BUN, onPath, ROOT, startService } from '../support/service.ts';

@@ -14,7 +14,7 @@ const AT_ONCE = 12;
 const END = `SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
 const NOT_NOTICED: Patch = {
-  file: 'src/store/postgres-connection.ts',
+  file: 'src/store/engine/postgres-connection.ts',
   find: 'if (this.#sql === sql) this.drop();',
   replace: '',
 };

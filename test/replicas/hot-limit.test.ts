@@ -3,9 +3,9 @@
 // answered once the lock is released. The mutant decides all of them in the same groups.
 
 import { expect, test } from 'bun:test';
-import type { Limit } from '../../src/core/limit.ts';
+import type { Limit } from '../../src/core/policy/limit.ts';
 import { countLock, limitId } from '../../src/guard/check/limits.ts';
-import { openPostgres } from '../../src/store/postgres.ts';
+import { openPostgres } from '../../src/store/engine/postgres.ts';
 import { sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { engines, stalled, startService, type TestService } from '../support/service.ts';
@@ -19,7 +19,7 @@ const METERED = 4;
 const OTHERS = 20;
 
 const TOGETHER: Patch = {
-  file: 'src/services.ts',
+  file: 'src/process/services.ts',
   find: 'new CheckWork(deps, memory, true)',
   replace: 'new CheckWork(deps, memory)',
 };

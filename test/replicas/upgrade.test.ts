@@ -13,14 +13,14 @@ import { engines, failToStart, startService, type TestService } from '../support
 const NEXT = `ALTER TABLE audit_entries ADD COLUMN note text; ALTER TABLE keys ADD COLUMN owner text;
 CREATE TABLE next_things (id text NOT NULL PRIMARY KEY, at bigint NOT NULL); CREATE INDEX next_at ON next_things (at);`;
 const NEWER: Patch = {
-  file: 'src/store/migrate.ts',
+  file: 'src/store/engine/migrate.ts',
   find: 'migrations = MIGRATIONS,',
   replace: `migrations = [...MIGRATIONS, { version: 999, name: 'next', sql: \`${NEXT}\` }],`,
 };
 /** Checks that pass while the newer program tries and tries again. */
 const ANSWERED_MEANWHILE = 20;
 const PATIENT: Patch = {
-  file: 'src/store/postgres-connection.ts',
+  file: 'src/store/engine/postgres-connection.ts',
   find: 'const EXCLUSIVE_LOCK_MS = 300;',
   replace: 'const EXCLUSIVE_LOCK_MS = 0;',
 };

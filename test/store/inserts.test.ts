@@ -2,7 +2,7 @@
 // to prepare only a few statements for them.
 
 import { beforeAll, expect, test } from 'bun:test';
-import { into, type Lane, UniqueViolation, type Value } from '../../src/store/db.ts';
+import { into, type Lane, UniqueViolation, type Value } from '../../src/store/engine/db.ts';
 import { random, SEED } from '../support/faults.ts';
 import { refusal } from '../support/refusal.ts';
 import { onEachEngine } from './stores.ts';

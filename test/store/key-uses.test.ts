@@ -1,9 +1,9 @@
 // When keys were last used: their newest entry, also of many keys at once, and not that of another text with the same tag.
 
 import { expect, test } from 'bun:test';
-import { insertAudit } from '../../src/store/audit.ts';
 import { findLastUses } from '../../src/store/key-uses.ts';
-import { keyTag, slotOf } from '../../src/store/slots.ts';
+import { insertAudit } from '../../src/store/log/audit.ts';
+import { keyTag, slotOf } from '../../src/store/log/slots.ts';
 import { auditEntry, idAt, NOW, onEachEngine } from './stores.ts';
 
 const ROWS = 300;

@@ -2,12 +2,9 @@
 // that the store sends, on a store with some thousand rows.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { HOUR, MINUTE } from '../../src/core/duration.ts';
+import { HOUR, MINUTE } from '../../src/core/time/duration.ts';
 import * as proofs from '../../src/store/approval-proofs.ts';
 import * as approvals from '../../src/store/approvals.ts';
-import * as audit from '../../src/store/audit.ts';
-import { type AuditFilter, searchAudit } from '../../src/store/audit-search.ts';
-import { nextAuditId, tallies } from '../../src/store/audit-tally.ts';
 import { openApprovals, undelivered, unsentNotifications } from '../../src/store/backlogs.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import {
@@ -20,14 +17,19 @@ import {
   pinDefinition,
   shownDefinitions,
 } from '../../src/store/connected-tools.ts';
-import * as contextRollups from '../../src/store/context-rollups.ts';
-import type { Queries, Row, Value } from '../../src/store/db.ts';
 import { countFailures } from '../../src/store/deliveries.ts';
+import type { Queries, Row, Value } from '../../src/store/engine/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import { findLastUses } from '../../src/store/key-uses.ts';
 import * as keys from '../../src/store/keys.ts';
 import * as limits from '../../src/store/limits.ts';
-import { newestEntries } from '../../src/store/newest-entries.ts';
+import * as audit from '../../src/store/log/audit.ts';
+import { type AuditFilter, searchAudit } from '../../src/store/log/audit-search.ts';
+import { nextAuditId, tallies } from '../../src/store/log/audit-tally.ts';
+import * as contextRollups from '../../src/store/log/context-rollups.ts';
+import { newestEntries } from '../../src/store/log/newest-entries.ts';
+import * as rollups from '../../src/store/log/rollups.ts';
+import { findSearchedTools } from '../../src/store/log/tool-names.ts';
 import { insertNotification, listNewestOf, listNotifications } from '../../src/store/notifications.ts';
 import * as oauth from '../../src/store/oauth.ts';
 import { insertOperator } from '../../src/store/operators.ts';
@@ -35,10 +37,8 @@ import * as passkeys from '../../src/store/passkeys.ts';
 import { openKeys } from '../../src/store/people.ts';
 import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, postedTo } from '../../src/store/posted-messages.ts';
-import * as rollups from '../../src/store/rollups.ts';
 import * as servers from '../../src/store/server-sign-ins.ts';
 import * as sessions from '../../src/store/sessions.ts';
-import { findSearchedTools } from '../../src/store/tool-names.ts';
 import * as usable from '../../src/store/usable-approvals.ts';
 import { insertVote, listVotes } from '../../src/store/votes.ts';
 import { sql } from '../support/faults.ts';

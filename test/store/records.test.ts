@@ -1,16 +1,16 @@
 // Every kind of record: what goes in comes out, lists are newest first and page by id, on both engines.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Limits, Rule } from '../../src/core/policy.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import { insertChange, listChanges } from '../../src/store/changes.ts';
-import { UniqueViolation } from '../../src/store/db.ts';
 import { insertDelivery, insertEvent, listSubscribers } from '../../src/store/deliveries.ts';
+import { UniqueViolation } from '../../src/store/engine/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import * as keys from '../../src/store/keys.ts';
+import { findOutcome, insertOutcomes } from '../../src/store/log/outcomes.ts';
 import { insertNotification } from '../../src/store/notifications.ts';
 import * as operators from '../../src/store/operators.ts';
-import { findOutcome, insertOutcomes } from '../../src/store/outcomes.ts';
 import * as policies from '../../src/store/policies.ts';
 import * as sessions from '../../src/store/sessions.ts';
 import { keepSetting, readSetting, removeSetting } from '../../src/store/settings.ts';

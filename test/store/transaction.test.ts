@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { newId, timeOfId } from '../../src/guard/ids.ts';
-import { type Transaction, UniqueViolation } from '../../src/store/db.ts';
-import { openPostgres } from '../../src/store/postgres.ts';
+import { type Transaction, UniqueViolation } from '../../src/store/engine/db.ts';
+import { openPostgres } from '../../src/store/engine/postgres.ts';
 import { keepSetting, readSetting } from '../../src/store/settings.ts';
 import { refusal } from '../support/refusal.ts';
 import { engines } from '../support/service.ts';

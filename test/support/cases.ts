@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Decision } from '../../src/core/decide.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Limits, Rule } from '../../src/core/policy.ts';
+import type { Decision } from '../../src/core/decision/decide.ts';
+import type { Limits, Rule } from '../../src/core/policy/policy.ts';
+import type { JsonObject } from '../../src/core/wire/json.ts';
 import { ROOT, type TestService } from './service.ts';
 
 export interface Case {

@@ -5,9 +5,9 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate } from '../../src/store/migrate.ts';
-import { openPostgres } from '../../src/store/postgres.ts';
-import { openSqlite } from '../../src/store/sqlite.ts';
+import { migrate } from '../../src/store/engine/migrate.ts';
+import { openPostgres } from '../../src/store/engine/postgres.ts';
+import { openSqlite } from '../../src/store/engine/sqlite.ts';
 import { sharedPostgres, type TestPostgres } from './postgres.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -34,7 +34,9 @@ export async function freshStore(
 const migrationsOf = (root: string): string => {
   const folder = join(root, 'src/store/migrations');
   const files = readdirSync(folder).map(name => join(folder, name));
-  return [...files, join(root, 'src/store/migrate.ts')].map(file => readFileSync(file, 'utf8')).join('\0');
+  return [...files, join(root, 'src/store/engine/migrate.ts')]
+    .map(file => readFileSync(file, 'utf8'))
+    .join('\0');
 };
 const sameSchema = (root: string): boolean => root === ROOT || migrationsOf(root) === migrationsOf(ROOT);
 

@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Rule } from '../../src/core/policy.ts';
+import type { Rule } from '../../src/core/policy/policy.ts';
 import { freshStore } from './fresh-store.ts';
 import { need, PROGRAM } from './need.ts';
 import { sharedPostgres } from './postgres.ts';

@@ -4,7 +4,7 @@
 import { heapStats } from 'bun:jsc';
 import { afterEach, describe, expect, test } from 'bun:test';
 import { encode } from '../../src/core/otlp/protobuf.ts';
-import type { EndedSpan } from '../../src/core/span.ts';
+import type { EndedSpan } from '../../src/core/wire/span.ts';
 import { Exporter, type ExporterOptions } from '../../src/telemetry/exporter.ts';
 import { TRACES, tracesRequest } from '../../src/telemetry/otlp-traces.ts';
 import { Collector, canDecode, type Manner } from '../support/collector.ts';

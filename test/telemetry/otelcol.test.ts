@@ -1,7 +1,7 @@
 // The receiver of the OpenTelemetry Collector itself reads what is sent, in both encodings and compressed.
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/settings/config.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { freePort } from '../support/port.ts';
 import { hasTool, tool } from '../support/tools.ts';

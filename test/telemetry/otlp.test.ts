@@ -2,11 +2,11 @@
 
 import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
-import type { MetricFamily } from '../../src/core/metric.ts';
 import { LOGS, logsRequest } from '../../src/core/otlp/logs.ts';
 import type { Resource } from '../../src/core/otlp/otlp.ts';
 import { encode } from '../../src/core/otlp/protobuf.ts';
-import type { EndedSpan } from '../../src/core/span.ts';
+import type { MetricFamily } from '../../src/core/wire/metric.ts';
+import type { EndedSpan } from '../../src/core/wire/span.ts';
 import { recordOf } from '../../src/telemetry/log-line.ts';
 import { METRICS, metricsRequest } from '../../src/telemetry/otlp-metrics.ts';
 import { TRACES, tracesRequest } from '../../src/telemetry/otlp-traces.ts';

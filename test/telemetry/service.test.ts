@@ -5,7 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/settings/config.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { Collector, canDecode, type OtlpRequest } from '../support/collector.ts';
 import { ADMIN_TOKEN, ROOT, startService, type TestService } from '../support/service.ts';

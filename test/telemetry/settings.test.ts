@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { tmpdir } from 'node:os';
-import { loadConfig } from '../../src/config.ts';
-import { signalTargets } from '../../src/telemetry-settings.ts';
+import { loadConfig } from '../../src/settings/config.ts';
+import { signalTargets } from '../../src/settings/telemetry-settings.ts';
 
 type Env = Record<string, string>;
 

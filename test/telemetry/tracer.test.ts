@@ -1,7 +1,7 @@
 // Spans and their identifiers, and which requests are traced.
 
 import { describe, expect, test } from 'bun:test';
-import type { EndedSpan, TraceParent } from '../../src/core/span.ts';
+import type { EndedSpan, TraceParent } from '../../src/core/wire/span.ts';
 import { type SamplerName, samplerOf } from '../../src/telemetry/sampler.ts';
 import { createTracer } from '../../src/telemetry/tracer.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect as connectHttp2 } from 'node:http2';
 import { join as joinPath } from 'node:path';
 import { judged } from '../../src/cli/hook/hook.ts';
-import { field, join } from '../../src/core/protobuf.ts';
+import { field, join } from '../../src/core/wire/protobuf.ts';
 import { CHECK_PATH } from '../../src/http/grpc/check.ts';
 import { Collector, canDecode } from '../support/collector.ts';
 import { until } from '../support/faults.ts';

@@ -2,7 +2,7 @@
 // the arrow keys and Enter, or by pointing at it. Escape closes the suggestions.
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/core/text/visible.ts';
 import { Field } from './field.tsx';
 
 interface ComboboxProps {

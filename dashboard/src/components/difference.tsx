@@ -1,7 +1,7 @@
 // Shows removed and added lines, marked by colour, by sign and in words. Equal lines far from every change are counted.
 
-import { type Line, nearChanges, type Skipped } from '../../../src/core/diff.ts';
-import { visible } from '../../../src/core/visible.ts';
+import { type Line, nearChanges, type Skipped } from '../../../src/core/text/diff.ts';
+import { visible } from '../../../src/core/text/visible.ts';
 
 const MEANING = { ' ': 'unchanged', '-': 'removed', '+': 'added' } as const;
 /** So many equal lines are shown above and below a change. */

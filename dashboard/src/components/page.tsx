@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/core/text/visible.ts';
 import { pageTitle } from '../title.ts';
 
 interface PageProps {

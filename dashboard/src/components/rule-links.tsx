@@ -1,8 +1,8 @@
 // Links from a call to the editor of the policy that decided it, which opens with a rule for the tool that is not saved
 // yet. They are for people who may change policies.
 
-import { joinName } from '../../../src/core/name.ts';
-import type { Action } from '../../../src/core/policy.ts';
+import type { Action } from '../../../src/core/policy/policy.ts';
+import { joinName } from '../../../src/core/text/name.ts';
 import { queryOf } from '../api.ts';
 import { mayAdminister } from '../session.ts';
 

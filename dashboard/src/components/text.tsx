@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { visible } from '../../../src/core/visible.ts';
+import { visible } from '../../../src/core/text/visible.ts';
 import { inWords, now } from '../clock.ts';
 import type { ApprovalStatus, Decision } from '../resources.ts';
 

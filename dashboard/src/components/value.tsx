@@ -1,8 +1,8 @@
 // A value that somebody else chose, apart from the words of the interface: in a fixed-width font, with colours where its
 // language is known, isolated, and with invisible characters written out. A long one is folded, with its length.
 
-import { languageOf, partsOf } from '../../../src/core/colours.ts';
-import { visible, visibleLines } from '../../../src/core/visible.ts';
+import { languageOf, partsOf } from '../../../src/core/text/colours.ts';
+import { visible, visibleLines } from '../../../src/core/text/visible.ts';
 
 interface ValueProps {
   path: string;

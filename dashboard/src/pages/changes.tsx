@@ -1,6 +1,6 @@
 // Changes: who changed what in the administration, newest first, with links to what was changed.
 
-import { answeredBy } from '../../../src/core/approval.ts';
+import { answeredBy } from '../../../src/core/approvals/approval.ts';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
 import { type Column, More, Table } from '../components/table.tsx';

@@ -1,6 +1,6 @@
 // Shipping: where the audit log is sent to, how far each target has come, and what went wrong last.
 
-import { lagText } from '../../../src/core/shipping.ts';
+import { lagText } from '../../../src/core/log/shipping.ts';
 import { Page } from '../components/page.tsx';
 import { LastError, SendingState } from '../components/sending.tsx';
 import { Empty, Shown } from '../components/states.tsx';

@@ -1,10 +1,10 @@
 // Connects a client: finds the key, shows the change, and writes it.
 
 import { join } from 'node:path';
+import type { Key, KeyWithSecret, WholePolicy } from '../../core/api/resources.ts';
 import type { Client } from '../../core/clients/client.ts';
 import { hookCommand } from '../../core/clients/command.ts';
-import { parsePolicy } from '../../core/policy-file.ts';
-import type { Key, KeyWithSecret, WholePolicy } from '../../core/resources.ts';
+import { parsePolicy } from '../../core/policy-file/policy-file.ts';
 import { allOf } from '../admin.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { type IO, say } from '../io.ts';

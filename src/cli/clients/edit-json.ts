@@ -2,7 +2,7 @@
 // that, with the indentation and the line ends of the file.
 
 import type { Entry } from '../../core/clients/client.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { type Edit, type Editor, endOfLine } from './editor.ts';
 import { Fault } from './fault.ts';
 import { type Child, type Node, parseJsonc } from './jsonc.ts';

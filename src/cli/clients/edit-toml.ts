@@ -2,7 +2,7 @@
 // not say where a fault is, so that is found by reading ever more lines.
 
 import { tomlTable } from '../../core/clients/written.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { type Edit, type Editor, endOfLine } from './editor.ts';
 import { Fault } from './fault.ts';
 

@@ -4,7 +4,7 @@
 
 import { isMap, isScalar, type Pair, parseDocument, type Scalar, type YAMLMap } from 'yaml';
 import { yamlBlock } from '../../core/clients/written.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { type Edit, type Editor, endOfLine } from './editor.ts';
 import { Fault } from './fault.ts';
 

@@ -3,7 +3,7 @@
 // except for our entry, the file is left alone.
 
 import type { Entry, Format } from '../../core/clients/client.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { jsonEditor } from './edit-json.ts';
 import { tomlEditor } from './edit-toml.ts';
 import { yamlEditor } from './edit-yaml.ts';

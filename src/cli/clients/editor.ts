@@ -1,7 +1,7 @@
 // What every format's editor does, and what an edit is.
 
 import type { Entry } from '../../core/clients/client.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 
 /** One stretch of the text was replaced by another. */
 export interface Edit {

@@ -2,7 +2,7 @@
 // and truth values. What others keep there may be a secret whatever it is called: a header, an argument, a comment.
 
 import type { Entry, Format } from '../../core/clients/client.ts';
-import { textsIn } from '../../core/json.ts';
+import { textsIn } from '../../core/wire/json.ts';
 
 const HIDDEN = '…';
 

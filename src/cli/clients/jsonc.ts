@@ -1,7 +1,7 @@
 // Reads JSON with comments and with commas before a closing bracket, and remembers where everything stands. It is for
-// files of other programs, so it is as lenient as they are; core/json.ts is for what strangers send.
+// files of other programs, so it is as lenient as they are; core/wire/json.ts is for what strangers send.
 
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { Fault } from './fault.ts';
 
 export interface Child {

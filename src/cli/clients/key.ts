@@ -2,8 +2,8 @@
 // service is asked as an admin.
 
 import { hostname } from 'node:os';
+import type { KeyWithSecret } from '../../core/api/resources.ts';
 import type { Client } from '../../core/clients/client.ts';
-import type { KeyWithSecret } from '../../core/resources.ts';
 import { keyId } from '../admin.ts';
 import { usageError } from '../exit.ts';
 import type { Http } from '../http.ts';

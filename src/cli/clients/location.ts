@@ -4,10 +4,10 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { TABLE } from '../../core/agents/table.ts';
-import type { Argument } from '../../core/agents/tool.ts';
+import type { Argument } from '../../core/agents/tools/tool.ts';
 import type { Client } from '../../core/clients/client.ts';
-import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
-import { simulate } from '../../core/simulate.ts';
+import { simulate } from '../../core/decision/simulate.ts';
+import { type CompiledPolicy, compilePolicy } from '../../core/policy/compiled-policy.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { IO } from '../io.ts';
 import { ourProgram, ownFolder, projectAt } from './places.ts';

@@ -1,8 +1,8 @@
 // `toolgate connect <client> --for-other-machine`: prints a command that connects the client elsewhere. It contains a ticket,
 // which the service takes once.
 
+import type { ConnectTicket } from '../../core/api/resources.ts';
 import type { Client } from '../../core/clients/client.ts';
-import type { ConnectTicket } from '../../core/resources.ts';
 import { type IO, say } from '../io.ts';
 import { printJson, time } from '../print.ts';
 import { asAdmin } from '../service-options.ts';

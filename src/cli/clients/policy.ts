@@ -3,10 +3,10 @@
 
 import { statSync } from 'node:fs';
 import { basename, isAbsolute, join, resolve } from 'node:path';
+import type { Policy, WholePolicy } from '../../core/api/resources.ts';
 import type { Client } from '../../core/clients/client.ts';
-import { folderFault, withFolder } from '../../core/pack-folder.ts';
-import { PACKS, withName } from '../../core/packs.ts';
-import type { Policy, WholePolicy } from '../../core/resources.ts';
+import { folderFault, withFolder } from '../../core/policy-file/pack-folder.ts';
+import { PACKS, withName } from '../../core/policy-file/packs.ts';
 import { allOf, policyId } from '../admin.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import type { Http } from '../http.ts';

@@ -3,7 +3,7 @@
 
 import { realpathSync } from 'node:fs';
 import type { Client, Entry } from '../../core/clients/client.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import type { IO } from '../io.ts';
 import { readConfig } from './files.ts';
 import { parseJsonc } from './jsonc.ts';

@@ -5,7 +5,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Client, Format, SettingsFile } from '../../core/clients/client.ts';
 import { SWITCHES } from '../../core/clients/switches.ts';
-import type { Json } from '../../core/json.ts';
+import type { Json } from '../../core/wire/json.ts';
 import type { IO } from '../io.ts';
 import { readConfig } from './files.ts';
 import { parseJsonc } from './jsonc.ts';

@@ -2,7 +2,7 @@
 
 import { lstatSync } from 'node:fs';
 import type { Client } from '../../core/clients/client.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
 import { EXIT } from '../exit.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';

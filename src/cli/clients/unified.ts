@@ -1,6 +1,6 @@
 // The difference between two texts, as `diff -u` shows it.
 
-import { diffLines, type Line } from '../../core/diff.ts';
+import { diffLines, type Line } from '../../core/text/diff.ts';
 
 const CONTEXT = 3;
 

@@ -1,7 +1,7 @@
 // What a configuration file says, as values: finds our entry in them, and compares everything else.
 
 import type { Entry } from '../../core/clients/client.ts';
-import { type Json, textsIn } from '../../core/json.ts';
+import { type Json, textsIn } from '../../core/wire/json.ts';
 
 type Tree = Record<string, Json>;
 

@@ -2,7 +2,7 @@
 // nothing. New secrets are printed once.
 
 import type { Command } from 'commander';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
 import { usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';

@@ -1,17 +1,17 @@
 // toolgate approvals verify: checks the signatures of those who approved a call, offline. The proofs come from the service
-// or from a file; either way core/proof-check.ts computes everything again and believes nothing.
+// or from a file; either way core/approvals/proof-check.ts computes everything again and believes nothing.
 
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { APPROVAL_STATUSES, RESOLUTIONS, type Resolution } from '../../core/approval.ts';
-import { fingerprintOf } from '../../core/assertion.ts';
-import { normalEmail } from '../../core/email.ts';
-import { joinName } from '../../core/name.ts';
-import { type Checked, checkProofs, type KnownKey } from '../../core/proof-check.ts';
-import type { Finding } from '../../core/proof-record.ts';
-import type { ApprovalProofs } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { ApprovalProofs } from '../../core/api/resources.ts';
+import { APPROVAL_STATUSES, RESOLUTIONS, type Resolution } from '../../core/approvals/approval.ts';
+import { fingerprintOf } from '../../core/approvals/assertion.ts';
+import { type Checked, checkProofs, type KnownKey } from '../../core/approvals/proof-check.ts';
+import type { Finding } from '../../core/approvals/proof-record.ts';
+import { normalEmail } from '../../core/text/email.ts';
+import { joinName } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, readText, say, shownFile } from '../io.ts';

@@ -1,12 +1,12 @@
 // toolgate approvals: lists the approvals that wait for a human, shows one, and resolves them.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { APPROVAL_STATUSES, type Resolution } from '../../core/approval.ts';
-import { beginningOf, seenOf } from '../../core/details.ts';
-import { parseGrantDuration } from '../../core/duration.ts';
-import { joinName } from '../../core/name.ts';
-import type { ListedApproval, WholeApproval } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { ListedApproval, WholeApproval } from '../../core/api/resources.ts';
+import { APPROVAL_STATUSES, type Resolution } from '../../core/approvals/approval.ts';
+import { beginningOf, seenOf } from '../../core/approvals/details.ts';
+import { joinName } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
+import { parseGrantDuration } from '../../core/time/duration.ts';
 import { keyNames } from '../admin.ts';
 import { approvalText, detailsText, votesText } from '../approval-lines.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';

@@ -4,9 +4,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { loadConfig } from '../../config.ts';
-import { parseDuration } from '../../core/duration.ts';
-import type { Checkpoint } from '../../core/resources.ts';
+import type { Checkpoint } from '../../core/api/resources.ts';
+import { parseDuration } from '../../core/time/duration.ts';
+import { loadConfig } from '../../settings/config.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { openExportedLog } from '../exported-log.ts';
 import { command } from '../help.ts';

@@ -2,12 +2,12 @@
 // and less often while the service cannot be reached.
 
 import { type Command, Option } from 'commander';
-import { DECISIONS } from '../../core/decide.ts';
-import { joinName } from '../../core/name.ts';
-import type { AuditEntry } from '../../core/resources.ts';
-import { SHADOWS } from '../../core/shadow.ts';
-import { SURFACES } from '../../core/surface.ts';
-import { safeJson, visible } from '../../core/visible.ts';
+import type { AuditEntry } from '../../core/api/resources.ts';
+import { DECISIONS } from '../../core/decision/decide.ts';
+import { SHADOWS } from '../../core/foresight/shadow.ts';
+import { joinName } from '../../core/text/name.ts';
+import { SURFACES } from '../../core/text/surface.ts';
+import { safeJson, visible } from '../../core/text/visible.ts';
 import { operatorId, pastKeyId } from '../admin.ts';
 import { usageError } from '../exit.ts';
 import { exportTo } from '../export.ts';

@@ -2,8 +2,8 @@
 
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { embeddedPath, loadConfig } from '../../config.ts';
-import { backupSqlite } from '../../store/backup.ts';
+import { embeddedPath, loadConfig } from '../../settings/config.ts';
+import { backupSqlite } from '../../store/engine/backup.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';

@@ -1,8 +1,8 @@
 // toolgate changes: shows who changed what through the admin API.
 
 import type { Command } from 'commander';
-import type { Change } from '../../core/resources.ts';
-import { safeJson, visible } from '../../core/visible.ts';
+import type { Change } from '../../core/api/resources.ts';
+import { safeJson, visible } from '../../core/text/visible.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';

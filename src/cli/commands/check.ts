@@ -3,10 +3,10 @@
 
 import { type Command, InvalidArgumentError } from 'commander';
 import { Toolgate } from '../../../clients/typescript/src/index.ts';
-import { parseDuration } from '../../core/duration.ts';
-import { ExactNumber } from '../../core/exact-number.ts';
-import type { Json } from '../../core/json.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
+import { parseDuration } from '../../core/time/duration.ts';
+import { ExactNumber } from '../../core/wire/exact-number.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { readCallArgs } from '../call-args.ts';
 import { CliError, EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';

@@ -1,8 +1,8 @@
 // toolgate demo: fills a new store with a realistic week of data, for a first look at the program.
 
 import type { Command } from 'commander';
-import { ConfigError, loadConfig } from '../../config.ts';
 import type { DemoStore } from '../../main.ts';
+import { ConfigError, loadConfig } from '../../settings/config.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';

@@ -3,13 +3,13 @@
 
 import type { Command } from 'commander';
 import pkg from '../../../package.json' with { type: 'json' };
-import { type Config, ConfigError, loadConfig } from '../../config.ts';
 import type { Client } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
 import { bad, type Check, examine, type Found, good, type Report } from '../../doctor/check.ts';
 import { checksOf } from '../../doctor/doctor.ts';
 import { fromSettings } from '../../doctor/from-settings.ts';
+import { type Config, ConfigError, loadConfig } from '../../settings/config.ts';
 import { connectedParts } from '../clients/plan.ts';
 import { turnedOff } from '../clients/switches.ts';
 import { EXIT } from '../exit.ts';

@@ -1,9 +1,9 @@
 // toolgate grants: lists and revokes grants, which approvals with a duration open.
 
 import type { Command } from 'commander';
-import { joinName } from '../../core/name.ts';
-import type { Grant } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Grant } from '../../core/api/resources.ts';
+import { joinName } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
 import { keyNames } from '../admin.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';

@@ -2,7 +2,7 @@
 // curl, and for scripts that wait for a start.
 
 import type { Command } from 'commander';
-import type { Health } from '../../core/resources.ts';
+import type { Health } from '../../core/api/resources.ts';
 import { command } from '../help.ts';
 import { Http } from '../http.ts';
 import type { IO } from '../io.ts';

@@ -2,9 +2,9 @@
 // the policy of the key.
 
 import type { Command } from 'commander';
-import { joinName } from '../../core/name.ts';
-import type { Key, ShadowReport } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Key, ShadowReport } from '../../core/api/resources.ts';
+import { joinName } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
 import { keyId, policyNames } from '../admin.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';

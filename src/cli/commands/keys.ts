@@ -2,9 +2,9 @@
 // no other secret is ever printed.
 
 import type { Command } from 'commander';
-import { openToFault } from '../../core/open-to.ts';
-import type { Key, KeyWithSecret } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Key, KeyWithSecret } from '../../core/api/resources.ts';
+import { openToFault } from '../../core/approvals/open-to.ts';
+import { visible } from '../../core/text/visible.ts';
 import { allOf, keyId, pastKeyId, policyId, policyNames } from '../admin.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';

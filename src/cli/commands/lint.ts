@@ -1,7 +1,7 @@
 // toolgate lint: lists every problem of a policy file, with line and column. It works offline.
 
 import type { Command } from 'commander';
-import { type Problem, parsePolicy } from '../../core/policy-file.ts';
+import { type Problem, parsePolicy } from '../../core/policy-file/policy-file.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, readText, say, shownFile } from '../io.ts';

@@ -2,8 +2,8 @@
 // show a document about themselves. Their ids are no secrets.
 
 import type { Command } from 'commander';
-import type { OAuthClient } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { OAuthClient } from '../../core/api/resources.ts';
+import { visible } from '../../core/text/visible.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';

@@ -2,8 +2,8 @@
 // on.
 
 import { Argument, type Command, Option } from 'commander';
-import type { InvitedOperator, Operator, ResetOperator } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { InvitedOperator, Operator, ResetOperator } from '../../core/api/resources.ts';
+import { visible } from '../../core/text/visible.ts';
 import { operatorId } from '../admin.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';

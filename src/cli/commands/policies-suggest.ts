@@ -2,7 +2,7 @@
 // it and changes nothing.
 
 import type { Command } from 'commander';
-import type { SuggestedPolicy } from '../../core/resources.ts';
+import type { SuggestedPolicy } from '../../core/api/resources.ts';
 import { pastKeyId } from '../admin.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';

@@ -2,9 +2,9 @@
 // `apply` accepts; applying a policy that is already current changes nothing.
 
 import type { Command } from 'commander';
-import { diffLines, type Line } from '../../core/diff.ts';
-import type { Policy, PolicyVersion, SavedPolicy, WholePolicy } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Policy, PolicyVersion, SavedPolicy, WholePolicy } from '../../core/api/resources.ts';
+import { diffLines, type Line } from '../../core/text/diff.ts';
+import { visible } from '../../core/text/visible.ts';
 import { allOf, policyId } from '../admin.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';

@@ -2,10 +2,10 @@
 // meant for pull requests: --fail-on ends it with exit code 1, and --markdown prints a comment.
 
 import type { Command } from 'commander';
-import { joinName } from '../../core/name.ts';
-import { MAX_TEXT } from '../../core/policy.ts';
-import type { Replay, WholePolicy } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Replay, WholePolicy } from '../../core/api/resources.ts';
+import { MAX_TEXT } from '../../core/policy/policy.ts';
+import { joinName } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
 import { keyNames, policyId } from '../admin.ts';
 import { EXIT, usageError } from '../exit.ts';
 import { command } from '../help.ts';

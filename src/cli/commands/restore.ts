@@ -3,10 +3,10 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Config, embeddedPath, loadConfig } from '../../config.ts';
-import { masterKeyPath } from '../../data-dir.ts';
-import { isDiskFault, wantOneFile } from '../../store/sqlite-copy.ts';
-import { Restore } from '../../store/sqlite-restore.ts';
+import { masterKeyPath } from '../../process/data-dir.ts';
+import { type Config, embeddedPath, loadConfig } from '../../settings/config.ts';
+import { isDiskFault, wantOneFile } from '../../store/engine/sqlite-copy.ts';
+import { Restore } from '../../store/engine/sqlite-restore.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';

@@ -1,10 +1,10 @@
 // toolgate serve: runs the service until it receives a signal to stop.
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Config, ConfigError, loadConfig } from '../../config.ts';
 import type { Log } from '../../log.ts';
 import type { PrintApproval, Running, Welcome } from '../../main.ts';
-import { SecretFile } from '../../printed-secrets.ts';
+import { SecretFile } from '../../process/printed-secrets.ts';
+import { type Config, ConfigError, loadConfig } from '../../settings/config.ts';
 import { banner, SETUP_LINK, secretsOf } from '../banner.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';

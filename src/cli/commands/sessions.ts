@@ -2,9 +2,9 @@
 // those of every key.
 
 import type { Command } from 'commander';
-import { scopeFault } from '../../core/name.ts';
-import type { NewSession, OwnSession, Session } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { NewSession, OwnSession, Session } from '../../core/api/resources.ts';
+import { scopeFault } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
 import { keyNames, pastKeyId } from '../admin.ts';
 import { usageError } from '../exit.ts';
 import { command, group } from '../help.ts';

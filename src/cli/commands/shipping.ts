@@ -1,9 +1,9 @@
 // toolgate shipping: shows where the audit log is shipped to, and how far it has come.
 
 import type { Command } from 'commander';
-import type { ShippedTarget } from '../../core/resources.ts';
-import { lagText } from '../../core/shipping.ts';
-import { visible } from '../../core/visible.ts';
+import type { ShippedTarget } from '../../core/api/resources.ts';
+import { lagText } from '../../core/log/shipping.ts';
+import { visible } from '../../core/text/visible.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { printJson, printTable, time, word } from '../print.ts';

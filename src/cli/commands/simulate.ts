@@ -1,11 +1,11 @@
 // toolgate simulate: says what a policy file decides about one call, and why. It works offline and stores nothing.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import { textFault, toolNameFault } from '../../core/name.ts';
-import { ruleLabel } from '../../core/policy.ts';
-import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/simulate.ts';
-import { visible } from '../../core/visible.ts';
+import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/decision/simulate.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import { ruleLabel } from '../../core/policy/policy.ts';
+import { textFault, toolNameFault } from '../../core/text/name.ts';
+import { visible } from '../../core/text/visible.ts';
 import { readCallArgs } from '../call-args.ts';
 import { EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';

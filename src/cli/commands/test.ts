@@ -2,7 +2,7 @@
 // works offline.
 
 import type { Command } from 'commander';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
 import { type Failure, failureOf, readCases, type Wanted } from '../cases.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';

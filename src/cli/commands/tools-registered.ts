@@ -2,7 +2,7 @@
 // encrypted and never shown again; a client secret is read from standard input, so that it is in no list of processes.
 
 import { type Command, Option } from 'commander';
-import type { ConnectedTool } from '../../core/resources.ts';
+import type { ConnectedTool } from '../../core/api/resources.ts';
 import { foundTool, pathOf } from '../connected-tools.ts';
 import { usageError } from '../exit.ts';
 import { command } from '../help.ts';

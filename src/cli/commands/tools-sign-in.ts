@@ -2,8 +2,8 @@
 // signs in in a browser; this prints the address and waits. Nobody ever sees a server's token.
 
 import type { Command } from 'commander';
-import type { ConnectedTool } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { ConnectedTool } from '../../core/api/resources.ts';
+import { visible } from '../../core/text/visible.ts';
 import { foundTool, toolPath } from '../connected-tools.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';

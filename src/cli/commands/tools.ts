@@ -2,9 +2,9 @@
 // commands that register and change one, tools-sign-in.ts those that sign in to one.
 
 import type { Command } from 'commander';
-import { diffLines } from '../../core/diff.ts';
-import type { Definition, ToolTest } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Definition, ToolTest } from '../../core/api/resources.ts';
+import { diffLines } from '../../core/text/diff.ts';
+import { visible } from '../../core/text/visible.ts';
 import { connectedTools, foundTool, targetOf, toolPath } from '../connected-tools.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';

@@ -2,9 +2,9 @@
 // on stdout.
 
 import { type Command, Option } from 'commander';
-import { EVENT_TYPES } from '../../core/event.ts';
-import type { Delivery, Webhook, WebhookTest, WebhookWithSecret } from '../../core/resources.ts';
-import { visible } from '../../core/visible.ts';
+import type { Delivery, Webhook, WebhookTest, WebhookWithSecret } from '../../core/api/resources.ts';
+import { EVENT_TYPES } from '../../core/approvals/event.ts';
+import { visible } from '../../core/text/visible.ts';
 import { keyId, keyNames } from '../admin.ts';
 import { EXIT, usageError } from '../exit.ts';
 import { command, group } from '../help.ts';

@@ -3,13 +3,13 @@
 
 import { EXTENSION, TYPE } from '../condition/file-types.ts';
 import { pathJoin } from '../condition/path.ts';
-import type { Json, JsonObject } from '../json.ts';
-import { joinName } from '../name.ts';
+import { joinName } from '../text/name.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
 import type { Acts, AgentCall } from './acts.ts';
 import { type AgentName, isAgent } from './names.ts';
 import { filesOfPatch } from './patch.ts';
 import { TABLE } from './table.ts';
-import type { Argument, Tool } from './tool.ts';
+import type { Argument, Tool } from './tools/tool.ts';
 
 /**
  * `tool` is the name of the tool in policies, without the agent's, or null for a tool of a server; `folder` is the one that

@@ -1,6 +1,6 @@
 // The coding agents that have a door. Each is also the server of its own tools in policies, and the surface of its calls.
 
-import type { Surface } from '../surface.ts';
+import type { Surface } from '../text/surface.ts';
 
 export const AGENTS = [
   'claude-code',

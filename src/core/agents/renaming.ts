@@ -2,7 +2,7 @@
 // from its new name. So a pattern is renamed in the same way: a rule that denies or asks also applies to a name that its
 // renamed pattern matches, and a rule that allows does not.
 
-import { SEPARATOR } from '../name.ts';
+import { SEPARATOR } from '../text/name.ts';
 
 /** The agents that rename. Gemini CLI sends the names as they were beside the new one. */
 export type Renaming = 'codex' | 'vscode' | 'copilot';

@@ -3,7 +3,6 @@
 // load instructions or plug-ins, input for a running command, and shells that are not POSIX's (PowerShell).
 
 import type { AgentName } from './names.ts';
-import type { Tools } from './tool.ts';
 import { CLAUDE_CODE } from './tools/claude-code.ts';
 import { CODEX } from './tools/codex.ts';
 import { COPILOT } from './tools/copilot.ts';
@@ -11,6 +10,7 @@ import { CURSOR } from './tools/cursor.ts';
 import { GEMINI_CLI } from './tools/gemini-cli.ts';
 import { GOOSE } from './tools/goose.ts';
 import { GROK } from './tools/grok.ts';
+import type { Tools } from './tools/tool.ts';
 import { VSCODE } from './tools/vscode.ts';
 import { WINDSURF } from './tools/windsurf.ts';
 

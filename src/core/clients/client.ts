@@ -1,7 +1,7 @@
 // What is known about a client that Toolgate can be connected to: its configuration files and what belongs into them.
 // The command line edits these files, and the dashboard shows the same entries. clients.ts has the clients themselves.
 
-import type { Json } from '../json.ts';
+import type { Json } from '../wire/json.ts';
 
 export const CLIENT_IDS = [
   'claude-code',

@@ -1,7 +1,7 @@
 // The clients, as their makers' documentation described them on 2026-11-16; test/vectors/clients/source.md says where
 // each fact was read. Claude Code, Codex and Gemini CLI are run by test/agents. The file is long because it is a list: one client after the other.
 
-import type { Json } from '../json.ts';
+import type { Json } from '../wire/json.ts';
 import {
   type Client,
   type ClientId,

@@ -1,8 +1,8 @@
 // The settings by which an agent's hooks are turned off, as read in Claude Code 2.1.326, Codex 0.169 and Gemini CLI 0.61, and
 // where the agent reads them. A switch in a project's own files turns off the hook of the person, too.
 
-import { valueAt } from '../argument-path.ts';
-import { type Json, textsIn } from '../json.ts';
+import { valueAt } from '../text/argument-path.ts';
+import { type Json, textsIn } from '../wire/json.ts';
 import type { ClientId, Format, SettingsFile } from './client.ts';
 import { hookMark } from './command.ts';
 

@@ -1,6 +1,6 @@
 // Writes entries as text: a whole small file to show, and the pieces that the command line puts into existing files.
 
-import type { Json } from '../json.ts';
+import type { Json } from '../wire/json.ts';
 import type { ConfigFile, Entry, Scope, Setup } from './client.ts';
 
 /** What a file with nothing but our entries looks like. */

@@ -1,7 +1,7 @@
 // Checks a parsed condition against the declared variables and compiles it to closures, in one walk over the tree. It
 // also notes which variables the condition reads, and what is odd about it.
 
-import { didYouMean } from '../did-you-mean.ts';
+import { didYouMean } from '../text/did-you-mean.ts';
 import { calledFunction, functionPart, matchesPart, type UsedPattern } from './calls.ts';
 import { listPart, mapPart } from './containers.ts';
 import { ConditionFault, unknownVariable } from './fault.ts';

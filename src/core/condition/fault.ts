@@ -1,6 +1,6 @@
 // Why a condition is refused when its policy is saved. The message quotes nothing but the condition itself.
 
-import { didYouMean } from '../did-you-mean.ts';
+import { didYouMean } from '../text/did-you-mean.ts';
 
 export class ConditionFault extends Error {
   /** Where the fault is, in UTF-16 units from the start of the condition. */

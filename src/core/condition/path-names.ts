@@ -2,7 +2,7 @@
 // (path-lists.ts). A path may be spelt in many ways that some program or disk takes for the same file: every one of them counts.
 // null is a failure, for characters that cannot be seen. A relative path is judged by the names in it.
 
-import { compilePattern, matches, type Pattern } from '../pattern.ts';
+import { compilePattern, matches, type Pattern } from '../text/pattern.ts';
 import { partsOf } from './path.ts';
 import { DECIDES_LATER, entriesOf, type PathList, SECRET } from './path-lists.ts';
 import { isShortFor, isShortName } from './path-short-names.ts';

@@ -4,7 +4,7 @@
 // kinds of characters, so that usually a character costs one look-up.
 
 import { RE2JS } from '@bufbuild/re2';
-import { utf8Length } from '../text-length.ts';
+import { utf8Length } from '../text/text-length.ts';
 import { ConditionFault } from './fault.ts';
 import type { Steps } from './steps.ts';
 import { Failure, TOO_MUCH_WORK } from './values.ts';

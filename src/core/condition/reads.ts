@@ -1,6 +1,6 @@
 // What a condition reads: paths from a variable to a field, as text, and with their values.
 
-import type { Json } from '../json-parser.ts';
+import type { Json } from '../wire/json-parser.ts';
 import type { Scope } from './frame.ts';
 import { entryOf } from './maps.ts';
 import { Failure } from './values.ts';

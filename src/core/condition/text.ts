@@ -1,7 +1,7 @@
 // The functions on strings: CEL's own and those of its strings extension. Strings are sequences of code points. Each
 // function pays for its work before it does it.
 
-import { codePoints } from '../text-length.ts';
+import { codePoints } from '../text/text-length.ts';
 import { indexIn } from './search.ts';
 import type { Steps } from './steps.ts';
 import { type Failure, NO_UNICODE, OUT_OF_RANGE, TOO_MUCH_WORK, type Value, WRONG_TYPE } from './values.ts';

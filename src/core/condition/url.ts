@@ -2,7 +2,7 @@
 // 3986 and the WHATWG parser agree: that parser repairs much (backslashes, tabs, missing slashes, `127.1`), and the tool that
 // later opens the URL may have another one, which reads another host. null is a failure.
 
-import { asciiLowerCase } from '../email.ts';
+import { asciiLowerCase } from '../text/email.ts';
 
 interface Parts {
   scheme: string;

@@ -10,7 +10,7 @@
 // Whatever is read from a list or a map passes through `adopt`, because arguments hold numbers that are neither.
 // Errors are values too: CEL's `&&`, `||`, `all` and `exists` absorb them, and exceptions would be slow.
 
-import { ExactNumber } from '../exact-number.ts';
+import { ExactNumber } from '../wire/exact-number.ts';
 
 export class Double {
   readonly value: number;

@@ -1,6 +1,6 @@
 // Log records as OTLP has them.
 
-import type { Attributes } from '../span.ts';
+import type { Attributes } from '../wire/span.ts';
 import {
   ANY_VALUE,
   KEY_VALUE,

@@ -2,7 +2,7 @@
 // Objects have the shape of OTLP in JSON (times as decimal texts, identifiers as hexadecimal digits), and the messages
 // say how they are written as protocol buffers. Numbers are those of opentelemetry-proto 1.x, whose JSON is stable.
 
-import type { Attributes } from '../span.ts';
+import type { Attributes } from '../wire/span.ts';
 import type { Message } from './protobuf.ts';
 
 export const ANY_VALUE: Message = {

@@ -1,8 +1,8 @@
 // What a collector answers to a request of OTLP over HTTP with a status of 2xx: nothing, or how many of the items it did
 // not take.
 
-import { isObject } from '../json.ts';
-import { Malformed, messageAt, numberAt } from '../protobuf.ts';
+import { isObject } from '../wire/json.ts';
+import { Malformed, messageAt, numberAt } from '../wire/protobuf.ts';
 
 /** The fields of both messages: `partial_success` of the answer, and `rejected_…` in that. */
 const PARTIAL_SUCCESS = 1;

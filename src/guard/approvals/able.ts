@@ -1,9 +1,9 @@
 // Says where nobody can answer: a rule names a group, and too few operators of the group may approve. It also says whose
 // limit on open approvals is reached. Both are told and nothing is decided by them: approvers.ts decides who may answer.
 
-import type { Lacking } from '../../core/approval.ts';
-import type { Rule } from '../../core/policy.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Lacking } from '../../core/approvals/approval.ts';
+import type { Rule } from '../../core/policy/policy.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { listKeyNames } from '../../store/keys.ts';
 import { listGroupMembers } from '../../store/operators.ts';
 import { type AskedGroup, askedGroups, type FullQueue, fullQueues } from '../../store/waiting.ts';

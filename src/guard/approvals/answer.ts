@@ -3,10 +3,10 @@
 // each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does. So it is
 // where each approval has to be proven (proofs.ts), also without a group.
 
-import { type Resolution, statusAfter } from '../../core/approval.ts';
+import { type Resolution, statusAfter } from '../../core/approvals/approval.ts';
+import { VOTED } from '../../core/approvals/event.ts';
 import { type GuardError, invalidInput } from '../../core/errors.ts';
-import { VOTED } from '../../core/event.ts';
-import { joinName } from '../../core/name.ts';
+import { joinName } from '../../core/text/name.ts';
 import {
   type ApprovalRecord,
   findApproval,
@@ -14,8 +14,8 @@ import {
   noteOnApproval,
   resolveApproval,
 } from '../../store/approvals.ts';
-import type { Locks, Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
+import type { Locks, Transaction } from '../../store/engine/db.ts';
 import { insertGrant } from '../../store/grants.ts';
 import { dropNotifications } from '../../store/notifications.ts';
 import { findOperator } from '../../store/operators.ts';

@@ -1,9 +1,9 @@
 // The ways to an answer: through the link, through the administration, or none in time. answer.ts takes the answer,
 // approvers.ts says who may give it, and asking for an approval is the job of ask.ts.
 
-import type { Resolution } from '../../core/approval.ts';
+import type { Resolution } from '../../core/approvals/approval.ts';
 import { GuardError } from '../../core/errors.ts';
-import { joinName } from '../../core/name.ts';
+import { joinName } from '../../core/text/name.ts';
 import {
   type ApprovalRecord,
   findApproval,

@@ -2,10 +2,10 @@
 // the rule names a group, only those of the group; and nobody about a call that was made in their own name. answer.ts
 // takes the answers.
 
-import { normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
+import { normalEmail } from '../../core/text/email.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import type { ListedOperator } from '../../store/operators.ts';
 import type { Deps } from '../deps.ts';
 import { claimsFault } from '../people/claims-age.ts';

@@ -1,15 +1,15 @@
 // Asks for an approval: writes the approval, its event and the notifications that carry its link, all in the
 // transaction of the audit entry that says `pending`. approvals.ts handles the answers.
 
-import { parseDuration } from '../../core/duration.ts';
 import { auditFailed, type GuardError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import type { Rule } from '../../core/policy.ts';
+import type { Rule } from '../../core/policy/policy.ts';
+import { parseDuration } from '../../core/time/duration.ts';
+import type { Json } from '../../core/wire/json.ts';
 import { type ApprovalRecord, insertApproval } from '../../store/approvals.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
-import type { Transaction } from '../../store/db.ts';
 import type { Subscriber } from '../../store/deliveries.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { insertNotification } from '../../store/notifications.ts';
 import type { PersonFacts } from '../../store/people.ts';
 import type { Deps } from '../deps.ts';

@@ -2,10 +2,10 @@
 // the values of the call that was approved, in the same working folder if a coding agent made it. The values are compared by keyed digests. They were computed when the
 // approval was asked for, since arguments are not kept, and stored without the paths: names in arguments are arguments.
 
-import { type Path, parsePath, valueAt } from '../../core/argument-path.ts';
-import { comparableText, comparableValues } from '../../core/comparable.ts';
+import { comparableText, comparableValues } from '../../core/approvals/comparable.ts';
 import { invalidInput } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
+import { type Path, parsePath, valueAt } from '../../core/text/argument-path.ts';
+import type { Json } from '../../core/wire/json.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 import type { GrantRecord } from '../../store/grants.ts';
 import type { Vault } from '../secrets.ts';

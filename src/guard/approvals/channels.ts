@@ -1,9 +1,9 @@
 // Finds out by which channels a question is told: those that its rule names, else those of its key, else the service's
 // own settings, which are the channel `default`. ask.ts writes the notifications, and notify/ sends them.
 
-import { DEFAULT_CHANNEL, findChannel } from '../../core/channel.ts';
-import { parseDuration } from '../../core/duration.ts';
-import type { Rule } from '../../core/policy.ts';
+import { DEFAULT_CHANNEL, findChannel } from '../../core/policy/channel.ts';
+import type { Rule } from '../../core/policy/policy.ts';
+import { parseDuration } from '../../core/time/duration.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import type { ChannelKind } from '../../store/notifications.ts';
 import type { Deps } from '../deps.ts';

@@ -1,15 +1,15 @@
 // What is known about a question from what is stored anyway: the tool, the rule that asks, how earlier questions about the
 // tool ended, and what the agent did just before. People read it before they answer.
 
-import type { Decision } from '../../core/decide.ts';
-import { isObject } from '../../core/json.ts';
-import { conditionsOf, type Rule } from '../../core/policy.ts';
+import type { Decision } from '../../core/decision/decide.ts';
+import { conditionsOf, type Rule } from '../../core/policy/policy.ts';
+import { isObject } from '../../core/wire/json.ts';
 import { type ApprovalRecord, type Earlier, earlierApprovals } from '../../store/approvals.ts';
-import { findAudit, firstIdAt } from '../../store/audit.ts';
-import { searchAudit } from '../../store/audit-search.ts';
 import { findDefinition } from '../../store/connected-tools.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
+import { findAudit, firstIdAt } from '../../store/log/audit.ts';
+import { searchAudit } from '../../store/log/audit-search.ts';
 import { findPolicyVersion } from '../../store/policies.ts';
 import { findSession } from '../../store/sessions.ts';
 import type { Deps } from '../deps.ts';

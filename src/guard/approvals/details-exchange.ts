@@ -4,7 +4,7 @@
 
 import type { KeyObject } from 'node:crypto';
 import { GuardError } from '../../core/errors.ts';
-import type { Db } from '../../store/db.ts';
+import type { Db } from '../../store/engine/db.ts';
 import { giveHint, onHint } from '../hints.ts';
 import type { Vault } from '../secrets.ts';
 import {

@@ -2,10 +2,10 @@
 // only, as bytes with a bound, and never written anywhere. They are let go, and overwritten, when the approval ends.
 // details-exchange.ts gets them from the replica that judged the call. Who may see them is not decided here.
 
-import { beginningOf, type Details } from '../../core/details.ts';
-import type { Field } from '../../core/details-room.ts';
+import { beginningOf, type Details } from '../../core/approvals/details.ts';
+import type { Field } from '../../core/approvals/details-room.ts';
 import { type ApprovalRecord, findApproval, findPending } from '../../store/approvals.ts';
-import type { Db } from '../../store/db.ts';
+import type { Db } from '../../store/engine/db.ts';
 import { giveHint, onHint } from '../hints.ts';
 import type { Vault } from '../secrets.ts';
 import { DetailsExchange } from './details-exchange.ts';

@@ -1,10 +1,10 @@
 // Finds the call that an approval of one call freed, and what became of it. The audit log names the approval in that
 // call's entry and has no index for it, but the entry was written in the transaction that spent the approval.
 
-import { joinName } from '../../core/name.ts';
+import { joinName } from '../../core/text/name.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
-import { searchAudit } from '../../store/audit-search.ts';
-import { findOutcome, type OutcomeRecord } from '../../store/outcomes.ts';
+import { searchAudit } from '../../store/log/audit-search.ts';
+import { findOutcome, type OutcomeRecord } from '../../store/log/outcomes.ts';
 import type { Deps } from '../deps.ts';
 import { AFTER_EVERY_ID } from '../ids.ts';
 

@@ -1,8 +1,8 @@
 // Ends grants, with immediate effect. answer.ts opens them, when somebody approves with a duration.
 
 import { GuardError } from '../../core/errors.ts';
-import { joinName } from '../../core/name.ts';
-import type { Transaction } from '../../store/db.ts';
+import { joinName } from '../../core/text/name.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { findGrant, type GrantRecord, revokeGrant } from '../../store/grants.ts';
 import { findOperator } from '../../store/operators.ts';
 import { recordChange } from '../changes.ts';

@@ -1,9 +1,9 @@
 // Proof of an answer: where a rule wants it, an approval counts only with an assertion of the approver's passkey over
-// this very answer (core/assertion.ts has what is signed). `beginProof` gives out the challenge, `prove` verifies the
+// this very answer (core/approvals/assertion.ts has what is signed). `beginProof` gives out the challenge, `prove` verifies the
 // assertion before the transaction of the answer, and `keepProof` spends the nonce and keeps the assertion inside it.
 
-import type { Resolution } from '../../core/approval.ts';
-import { challengeOf, examine, isSound, type Statement } from '../../core/assertion.ts';
+import type { Resolution } from '../../core/approvals/approval.ts';
+import { challengeOf, examine, isSound, type Statement } from '../../core/approvals/assertion.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import {
   findNonce,
@@ -16,7 +16,7 @@ import {
   spendNonce,
 } from '../../store/approval-proofs.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { findPasskey, listPasskeys } from '../../store/passkeys.ts';
 import type { Actor, Deps } from '../deps.ts';
 import type { RelyingParty, SignedChallenge } from '../people/passkey-responses.ts';

@@ -2,7 +2,7 @@
 // details, as lists give it. Where that was not everything, or where the details are gone, the answer has to name what
 // was seen: the digest of the whole details, or the word for what is missing. A denial needs none of this.
 
-import { beginningOf, SEEN_GONE, SEEN_INCOMPLETE } from '../../core/details.ts';
+import { beginningOf, SEEN_GONE, SEEN_INCOMPLETE } from '../../core/approvals/details.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 import type { Deps } from '../deps.ts';

@@ -1,7 +1,7 @@
 // What somebody is shown of a waiting call: its details, or why there are none. Only whoever may answer sees them, since
 // details are arguments: not a viewer, and where a rule names a group, nobody outside of it.
 
-import type { Details } from '../../core/details.ts';
+import type { Details } from '../../core/approvals/details.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 import type { Deps } from '../deps.ts';
 import { type Answerer, mayAnswer } from './approvers.ts';

@@ -1,7 +1,7 @@
 // Finds policies and keys that name channels which the server file does not declare. Saving such a name is refused, but a
 // channel can be removed from the file later; the service says so when it starts.
 
-import { isKnownChannel } from '../../core/channel.ts';
+import { isKnownChannel } from '../../core/policy/channel.ts';
 import { listKeys } from '../../store/keys.ts';
 import { policiesWithChannels, readRulesColumn } from '../../store/policies.ts';
 import type { Deps } from '../deps.ts';

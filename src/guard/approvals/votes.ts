@@ -2,10 +2,10 @@
 // approvals of the key, so that the votes of all replicas are counted one after the other.
 
 import { GuardError } from '../../core/errors.ts';
-import { joinName } from '../../core/name.ts';
+import { joinName } from '../../core/text/name.ts';
 import { removeProof } from '../../store/approval-proofs.ts';
 import { type ApprovalRecord, isVotedOn } from '../../store/approvals.ts';
-import type { Queries, Transaction } from '../../store/db.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findOperator } from '../../store/operators.ts';
 import { insertVote, listVotes, removeVote, type VoteRecord } from '../../store/votes.ts';
 import { recordChange } from '../changes.ts';

@@ -1,9 +1,9 @@
 // What tools say about themselves (MCP's annotations), for conditions that read it. It is taken from the accepted
 // definition, of which the transaction reads the digest; the text of a digest never changes, so it is remembered.
 
-import { isObject, type JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { acceptedDefinitions } from '../../store/connected-tools.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { DefinitionFacts } from './facts.ts';
 import type { CheckRequest } from './request.ts';
 

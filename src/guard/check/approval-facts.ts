@@ -1,13 +1,13 @@
 // Reads, inside the audit transaction, what a call depends on whose rule asks for approval: the grants, the approvals
 // that can be spent, and how many approvals are open. It compares them with the call.
 
-import type { Lacking } from '../../core/approval.ts';
-import type { Drift, Freedom, HandedTo } from '../../core/decide.ts';
-import { hasMore } from '../../core/policy.ts';
-import { knowsRepeats } from '../../core/surface.ts';
+import type { Lacking } from '../../core/approvals/approval.ts';
+import type { Drift, Freedom, HandedTo } from '../../core/decision/decide.ts';
+import { hasMore } from '../../core/policy/policy.ts';
+import { knowsRepeats } from '../../core/text/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../store/approvals.ts';
-import type { Transaction } from '../../store/db.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
 import { listGroupMembers } from '../../store/operators.ts';
 import type { PersonFacts } from '../../store/people.ts';

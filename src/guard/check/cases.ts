@@ -1,12 +1,12 @@
 // Turns the requests of a group into cases: each with its key, the policy version that decides it, and the rule of it that
 // applies, and the same of the shadow of the key. Conditions are evaluated here, once for each call and policy.
 
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import { type Considered, consider } from '../../core/consider.ts';
-import type { Drift } from '../../core/decide.ts';
+import { type Considered, consider } from '../../core/decision/consider.ts';
+import type { Drift } from '../../core/decision/decide.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
-import type { Situation } from '../../core/situation.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { Situation } from '../../core/policy/situation.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import type { PersonFacts } from '../../store/people.ts';
 import { unauthenticated } from '../credentials.ts';

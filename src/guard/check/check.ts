@@ -3,14 +3,14 @@
 // Arguments are read by conditions and, if a rule asks for approval, for a keyed digest and for what the rule shows of
 // them. They are never written anywhere.
 
-import { askingRule, asksForApproval, type Decided, decide, type Facts } from '../../core/decide.ts';
-import { detailsOf } from '../../core/details.ts';
+import { detailsOf } from '../../core/approvals/details.ts';
+import { askingRule, asksForApproval, type Decided, decide, type Facts } from '../../core/decision/decide.ts';
 import { GuardError } from '../../core/errors.ts';
-import { isLarge } from '../../core/large.ts';
-import type { Span } from '../../core/span.ts';
-import { AuditWriter } from '../../store/audit.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
-import type { Transaction } from '../../store/db.ts';
+import { isLarge } from '../../core/wire/large.ts';
+import type { Span } from '../../core/wire/span.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import { AuditWriter } from '../../store/log/audit.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';

@@ -3,8 +3,8 @@
 // check.ts decides the checks and writes their entries. When a group fails, blame.ts finds the checks that caused it.
 
 import { auditFailed, GuardError, overloaded } from '../../core/errors.ts';
-import type { Span } from '../../core/span.ts';
-import { type Db, type Lane, StoreError, type Transaction } from '../../store/db.ts';
+import type { Span } from '../../core/wire/span.ts';
+import { type Db, type Lane, StoreError, type Transaction } from '../../store/engine/db.ts';
 import { Apart, divide } from './blame.ts';
 
 /**

@@ -1,9 +1,9 @@
 // What a decision becomes: its audit entry, the verdict that the caller gets, and what a caller is told while its call
 // waits.
 
-import { type Lacking, lackingText } from '../../core/approval.ts';
-import { type Decided, unfreedBy } from '../../core/decide.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
+import { type Lacking, lackingText } from '../../core/approvals/approval.ts';
+import { type Decided, unfreedBy } from '../../core/decision/decide.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { newId, timeOfId } from '../ids.ts';
 import type { Case } from './cases.ts';
 import type { CheckRequest, Verdict } from './request.ts';

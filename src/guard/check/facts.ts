@@ -2,9 +2,9 @@
 // valid, the current policy version and the definitions that the tools show. approval-facts.ts reads what only calls need
 // whose rule asks for approval. The locks that the transaction holds keep all of these facts true until the commit.
 
-import { isOpenTo } from '../../core/open-to.ts';
+import { isOpenTo } from '../../core/approvals/open-to.ts';
 import { type ShownDefinition, shownDefinitions } from '../../store/connected-tools.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
 import { openToFacts, type PersonFacts, personFacts } from '../../store/people.ts';
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';

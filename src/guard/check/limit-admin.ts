@@ -1,12 +1,12 @@
 // What happens to the counts of limits beside the checks: operators see and reset them, and those that ended long ago
 // are removed. limits.ts counts the calls themselves.
 
-import { DAY, MINUTE } from '../../core/duration.ts';
 import { GuardError } from '../../core/errors.ts';
-import { amountOf, type Limit, unitsAllowed } from '../../core/limit.ts';
-import type { Queries } from '../../store/db.ts';
+import { amountOf, type Limit, unitsAllowed } from '../../core/policy/limit.ts';
+import { DAY, MINUTE } from '../../core/time/duration.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { type Counted, deleteCounts, listUsed, removeEnded, type Used } from '../../store/limits.ts';
-import { newestTime } from '../../store/newest-time.ts';
+import { newestTime } from '../../store/log/newest-time.ts';
 import { findPolicy, findPolicyVersion } from '../../store/policies.ts';
 import { recordChange } from '../changes.ts';
 import type { Chore } from '../chores.ts';

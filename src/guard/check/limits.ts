@@ -5,10 +5,10 @@
 // The clocks of replicas differ. A call is decided by the earlier of the replica's and the database's time, at which more
 // still counts, and is counted by the later one, so that it counts longer. A wrong clock thus never opens a place early.
 
-import type { CompiledLimit } from '../../core/compiled-policy.ts';
-import type { Considered, Meter } from '../../core/consider.ts';
-import { countsUntil, identityOf, unitsAllowed } from '../../core/limit.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { Considered, Meter } from '../../core/decision/consider.ts';
+import type { CompiledLimit } from '../../core/policy/compiled-policy.ts';
+import { countsUntil, identityOf, unitsAllowed } from '../../core/policy/limit.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { addCounts, type Counted, type LimitCount, usedOf } from '../../store/limits.ts';
 import { limitLock } from '../locks.ts';
 

@@ -1,7 +1,7 @@
 // Records the outcomes of forwarded calls in batches, about 100 ms later. The audit entry is durable before a call is
 // forwarded; its outcome is additional information and may be written later. A stop writes the remaining outcomes.
 
-import { insertOutcomes, type OutcomeRecord } from '../../store/outcomes.ts';
+import { insertOutcomes, type OutcomeRecord } from '../../store/log/outcomes.ts';
 import type { Deps } from '../deps.ts';
 
 const FLUSH_MS = 100;

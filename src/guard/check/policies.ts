@@ -1,13 +1,13 @@
 // Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
 // memory; a version never changes, so a kept one is never stale.
 
-import { type Channels, isKnownChannel, unknownChannel } from '../../core/channel.ts';
-import { type CompiledPolicy, compilePolicy } from '../../core/compiled-policy.ts';
-import { durationText, parseDuration } from '../../core/duration.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import type { Limits, Rule } from '../../core/policy.ts';
-import { type Fault, policyFaults } from '../../core/rule-faults.ts';
-import { type Queries, type Transaction, UniqueViolation } from '../../store/db.ts';
+import { type Channels, isKnownChannel, unknownChannel } from '../../core/policy/channel.ts';
+import { type CompiledPolicy, compilePolicy } from '../../core/policy/compiled-policy.ts';
+import type { Limits, Rule } from '../../core/policy/policy.ts';
+import { type Fault, policyFaults } from '../../core/policy/rule-faults.ts';
+import { durationText, parseDuration } from '../../core/time/duration.ts';
+import { type Queries, type Transaction, UniqueViolation } from '../../store/engine/db.ts';
 import { keysShadowedBy, policyInUse } from '../../store/keys.ts';
 import {
   findPolicy,

@@ -1,14 +1,14 @@
 // The input and the result of a check: the request that each surface makes, and the verdict that it shows.
 
 import type { AgentCall } from '../../core/agents/acts.ts';
-import type { Lacking } from '../../core/approval.ts';
-import type { Decision, HandedTo } from '../../core/decide.ts';
-import type { Json } from '../../core/json.ts';
-import { joinName } from '../../core/name.ts';
-import type { ToolCall } from '../../core/situation.ts';
-import type { Attributes, Span } from '../../core/span.ts';
-import type { Surface } from '../../core/surface.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
+import type { Lacking } from '../../core/approvals/approval.ts';
+import type { Decision, HandedTo } from '../../core/decision/decide.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
+import { joinName } from '../../core/text/name.ts';
+import type { Surface } from '../../core/text/surface.ts';
+import type { Json } from '../../core/wire/json.ts';
+import type { Attributes, Span } from '../../core/wire/span.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Principal } from '../credentials.ts';
 
 export interface CheckRequest {

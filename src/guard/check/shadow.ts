@@ -5,12 +5,12 @@
 // What a limit says is read and not counted. Approvals and grants are looked at only where the policy of the key asks too,
 // because only then have they been read; otherwise a shadow that asks says `pending`.
 
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import { type Considered, consider } from '../../core/consider.ts';
-import { askingRule, asksForApproval, decide, type Facts } from '../../core/decide.ts';
-import type { Situation } from '../../core/situation.ts';
-import type { Shadow } from '../../store/audit-entry.ts';
-import type { Transaction } from '../../store/db.ts';
+import { type Considered, consider } from '../../core/decision/consider.ts';
+import { askingRule, asksForApproval, decide, type Facts } from '../../core/decision/decide.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { Situation } from '../../core/policy/situation.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import type { Shadow } from '../../store/log/audit-entry.ts';
 import { ruleDigest } from '../rule-digest.ts';
 import { type ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
 import { LimitFacts, type Metered, meteredBy } from './limits.ts';

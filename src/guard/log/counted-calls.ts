@@ -2,19 +2,19 @@
 // its session and its exact time, and how often there was such a call. It costs a few thousand rows instead of a scan of
 // the log. newestCalls finds examples of such calls in the log.
 
-import { ceilTo, floorTo, keptSpan, pieces } from '../../core/buckets.ts';
-import type { Decision } from '../../core/decide.ts';
-import { DAY, MINUTE } from '../../core/duration.ts';
-import { nextAuditId, tallies } from '../../store/audit-tally.ts';
+import type { Decision } from '../../core/decision/decide.ts';
+import { ceilTo, floorTo, keptSpan, pieces } from '../../core/time/buckets.ts';
+import { DAY, MINUTE } from '../../core/time/duration.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import { nextAuditId, tallies } from '../../store/log/audit-tally.ts';
 import {
   contextCounts,
   findContexts,
   oldestContextBucket,
   type SharedContext,
-} from '../../store/context-rollups.ts';
-import type { Queries } from '../../store/db.ts';
-import { readMark } from '../../store/marks.ts';
-import { newestEntries } from '../../store/newest-entries.ts';
+} from '../../store/log/context-rollups.ts';
+import { readMark } from '../../store/log/marks.ts';
+import { newestEntries } from '../../store/log/newest-entries.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { CONTEXTS_FROM, ROLLED_UP } from './marks.ts';

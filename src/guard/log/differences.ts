@@ -1,7 +1,7 @@
 // Counted calls that a draft or a shadow decides otherwise: how many of which tool, from which decision
 // to which, with the newest examples of each.
 
-import type { Decision } from '../../core/decide.ts';
+import type { Decision } from '../../core/decision/decide.ts';
 import type { Deps } from '../deps.ts';
 import { type CountedCall, newestCalls } from './counted-calls.ts';
 

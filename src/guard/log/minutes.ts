@@ -1,14 +1,14 @@
 // Counts minutes of the audit log: for the statistics, and by context. Which minutes are counted and when is decided in
 // rollups.ts and older-contexts.ts.
 
-import { floorTo, latencyClass } from '../../core/buckets.ts';
-import type { Decision } from '../../core/decide.ts';
-import { MINUTE } from '../../core/duration.ts';
-import { joinName } from '../../core/name.ts';
-import { nextAuditId, type Tally, tallies } from '../../store/audit-tally.ts';
-import { type ContextCount, ContextSum } from '../../store/context-rollups.ts';
-import type { Queries } from '../../store/db.ts';
-import type { Count, Kind } from '../../store/rollups.ts';
+import type { Decision } from '../../core/decision/decide.ts';
+import { joinName } from '../../core/text/name.ts';
+import { floorTo, latencyClass } from '../../core/time/buckets.ts';
+import { MINUTE } from '../../core/time/duration.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import { nextAuditId, type Tally, tallies } from '../../store/log/audit-tally.ts';
+import { type ContextCount, ContextSum } from '../../store/log/context-rollups.ts';
+import type { Count, Kind } from '../../store/log/rollups.ts';
 import { timeOfId } from '../ids.ts';
 
 /** Roughly how many entries and minutes one step counts. */

@@ -1,11 +1,11 @@
 // Counts by context what was counted before there were such counts: the past of a store that an older version wrote.
 // It goes back a day at a time, so that the newest days can be asked for first, and through each day in small steps.
 
-import { floorTo } from '../../core/buckets.ts';
-import { DAY } from '../../core/duration.ts';
-import { nextAuditId } from '../../store/audit-tally.ts';
-import { contextBuckets, writeContextBuckets } from '../../store/context-rollups.ts';
-import { readMark, writeMark } from '../../store/marks.ts';
+import { floorTo } from '../../core/time/buckets.ts';
+import { DAY } from '../../core/time/duration.ts';
+import { nextAuditId } from '../../store/log/audit-tally.ts';
+import { contextBuckets, writeContextBuckets } from '../../store/log/context-rollups.ts';
+import { readMark, writeMark } from '../../store/log/marks.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';

@@ -1,14 +1,14 @@
 // Makes proofs from the sealed log: that an entry is in the tree of a signed checkpoint, and that a later tree begins
 // with an earlier one. A proof reads a few hashes per level of the tree, however large the log is.
 
-import { parseCheckpoint } from '../../core/checkpoint.ts';
-import { entryLeaf, shownEntry } from '../../core/entry.ts';
 import { GuardError } from '../../core/errors.ts';
-import { consistencyPath, type Hash, includes, inclusionPath, type Subtree } from '../../core/merkle.ts';
-import { findAudit } from '../../store/audit.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
-import { newestCheckpoint } from '../../store/checkpoints.ts';
-import { readSealing, sealOf, subtreeHash } from '../../store/seals.ts';
+import { parseCheckpoint } from '../../core/log/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../../core/log/entry.ts';
+import { consistencyPath, type Hash, includes, inclusionPath, type Subtree } from '../../core/log/merkle.ts';
+import { findAudit } from '../../store/log/audit.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import { newestCheckpoint } from '../../store/log/checkpoints.ts';
+import { readSealing, sealOf, subtreeHash } from '../../store/log/seals.ts';
 import type { Deps } from '../deps.ts';
 
 interface InclusionProof {

@@ -1,11 +1,11 @@
 // Tries a draft of a policy with the calls that the policy decided: how many of them would have been decided otherwise,
 // which, and of how many that depends on what is not recorded. It works on counts by context, so its work grows with the
-// number of different calls and not with the length of the log. core/replay.ts finds the outcome of each.
+// number of different calls and not with the length of the log. core/foresight/replay.ts finds the outcome of each.
 
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import { type Outcome as Found, outcomeOf } from '../../core/replay.ts';
+import { type Outcome as Found, outcomeOf } from '../../core/foresight/replay.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { renamedKeys } from '../../store/changes.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { listKeyNames } from '../../store/keys.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';

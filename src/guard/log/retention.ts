@@ -2,11 +2,11 @@
 // sealed, and shipped, if it is shipped), and whatever belonged to calls of that age and has ended. Policies, keys,
 // operators and the log of changes are kept. docs/decisions/0006-retention.md gives the reasons.
 
-import { floorTo } from '../../core/buckets.ts';
-import type { VerifierKey } from '../../core/checkpoint.ts';
-import { DAY, MINUTE } from '../../core/duration.ts';
+import type { VerifierKey } from '../../core/log/checkpoint.ts';
+import { floorTo } from '../../core/time/buckets.ts';
+import { DAY, MINUTE } from '../../core/time/duration.ts';
 import { oldestPending } from '../../store/deliveries.ts';
-import { readMark, writeMark } from '../../store/marks.ts';
+import { readMark, writeMark } from '../../store/log/marks.ts';
 import {
   BATCH,
   deleteAudit,
@@ -14,10 +14,10 @@ import {
   deleteEnded,
   deleteMcpSessions,
   ENDED,
-} from '../../store/retention.ts';
-import { entryIdAt } from '../../store/seals.ts';
-import { shippedByAll } from '../../store/shipping.ts';
-import { firstIdFrom } from '../../store/slots.ts';
+} from '../../store/log/retention.ts';
+import { entryIdAt } from '../../store/log/seals.ts';
+import { shippedByAll } from '../../store/log/shipping.ts';
+import { firstIdFrom } from '../../store/log/slots.ts';
 import type { Chore } from '../chores.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';

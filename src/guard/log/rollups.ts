@@ -3,18 +3,18 @@
 // minute is counted again at several ages, and its counts are replaced if there are more entries. The same pass counts
 // by context.
 
-import { floorTo } from '../../core/buckets.ts';
-import { DAY, HOUR, MINUTE } from '../../core/duration.ts';
-import { countAudit, nextAuditId } from '../../store/audit-tally.ts';
+import { floorTo } from '../../core/time/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../core/time/duration.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import { countAudit, nextAuditId } from '../../store/log/audit-tally.ts';
 import {
   type ContextBucket,
   contextBuckets,
   pruneContextRollups,
   writeContextBuckets,
-} from '../../store/context-rollups.ts';
-import type { Transaction } from '../../store/db.ts';
-import { readMark, writeMark } from '../../store/marks.ts';
-import { minuteTotals, pruneRollups, sumUp, writeMinutes } from '../../store/rollups.ts';
+} from '../../store/log/context-rollups.ts';
+import { readMark, writeMark } from '../../store/log/marks.ts';
+import { minuteTotals, pruneRollups, sumUp, writeMinutes } from '../../store/log/rollups.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';

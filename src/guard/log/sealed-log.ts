@@ -9,12 +9,12 @@ import {
   signedNote,
   type VerifierKey,
   verifierKey,
-} from '../../core/checkpoint.ts';
-import { entryLeaf, shownEntry } from '../../core/entry.ts';
-import { type Hash, type Node, Tree } from '../../core/merkle.ts';
-import { firstIdAt } from '../../store/audit.ts';
-import { type CheckpointRecord, checkpointBy, insertCheckpoint } from '../../store/checkpoints.ts';
-import type { Queries } from '../../store/db.ts';
+} from '../../core/log/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../../core/log/entry.ts';
+import { type Hash, type Node, Tree } from '../../core/log/merkle.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import { firstIdAt } from '../../store/log/audit.ts';
+import { type CheckpointRecord, checkpointBy, insertCheckpoint } from '../../store/log/checkpoints.ts';
 import {
   firstAfter,
   insertNode,
@@ -29,7 +29,7 @@ import {
   unsealedIn,
   updateSealing,
   wholeHashes,
-} from '../../store/seals.ts';
+} from '../../store/log/seals.ts';
 import { keepSetting } from '../../store/settings.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';

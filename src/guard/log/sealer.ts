@@ -7,8 +7,8 @@ import {
   markSent,
   newestCheckpoint,
   unsentCheckpoint,
-} from '../../store/checkpoints.ts';
-import type { Sealing } from '../../store/seals.ts';
+} from '../../store/log/checkpoints.ts';
+import type { Sealing } from '../../store/log/seals.ts';
 import type { Deps } from '../deps.ts';
 import type { Lag, SealedLog } from './sealed-log.ts';
 

@@ -1,11 +1,11 @@
 // Compares what the shadow of a key said with what was really decided, over a period, from the counts by context. A call
 // that people freed, and that the shadow allows without asking, is a difference.
 
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
 import { GuardError } from '../../core/errors.ts';
-import { wasFreed } from '../../core/reasons.ts';
-import type { Shadow } from '../../store/audit-entry.ts';
+import { wasFreed } from '../../core/foresight/reasons.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { findKey } from '../../store/keys.ts';
+import type { Shadow } from '../../store/log/audit-entry.ts';
 import { findPolicy } from '../../store/policies.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';

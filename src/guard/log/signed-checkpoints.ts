@@ -2,9 +2,9 @@
 // everything in it except a signature. What the service signs next, and what retention may remove, depends on verified
 // checkpoints only.
 
-import { type Checkpoint, isSignedBy, parseCheckpoint, type VerifierKey } from '../../core/checkpoint.ts';
-import { type CheckpointRecord, newestCheckpoint } from '../../store/checkpoints.ts';
-import type { Queries } from '../../store/db.ts';
+import { type Checkpoint, isSignedBy, parseCheckpoint, type VerifierKey } from '../../core/log/checkpoint.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import { type CheckpointRecord, newestCheckpoint } from '../../store/log/checkpoints.ts';
 
 export interface Signed extends Checkpoint {
   number: number;

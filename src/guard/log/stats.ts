@@ -1,13 +1,13 @@
 // Statistics of a window of time. They come from the roll-ups, and for the last minute or so from the log itself. The
 // result equals that of a scan of the whole window, but costs only a few hundred rows.
 
-import { floorTo, pieces, sliceOf, windowStart } from '../../core/buckets.ts';
-import type { Decision } from '../../core/decide.ts';
-import { DAY, MINUTE } from '../../core/duration.ts';
-import { tallies } from '../../store/audit-tally.ts';
-import type { Queries } from '../../store/db.ts';
-import { readMark } from '../../store/marks.ts';
-import { KINDS, type Kind, rollupCounts, rollupSeries } from '../../store/rollups.ts';
+import type { Decision } from '../../core/decision/decide.ts';
+import { floorTo, pieces, sliceOf, windowStart } from '../../core/time/buckets.ts';
+import { DAY, MINUTE } from '../../core/time/duration.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import { tallies } from '../../store/log/audit-tally.ts';
+import { readMark } from '../../store/log/marks.ts';
+import { KINDS, type Kind, rollupCounts, rollupSeries } from '../../store/log/rollups.ts';
 import type { Deps } from '../deps.ts';
 import { ROLLED_UP } from './marks.ts';
 import { Counted } from './minutes.ts';

@@ -1,18 +1,18 @@
-// Suggests a policy for a key from what is counted of its calls. core/suggest.ts writes it; here is what it is told: the
+// Suggests a policy for a key from what is counted of its calls. core/foresight/suggest.ts writes it; here is what it is told: the
 // calls, what people answered, and the tools that the key's servers offer.
 
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import { seenCall } from '../../core/decided-by.ts';
 import { GuardError } from '../../core/errors.ts';
-import type { Rule } from '../../core/policy.ts';
-import { byName, SeenTools } from '../../core/seen-tools.ts';
-import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/suggest.ts';
-import type { Outcomes } from '../../core/suggestion-remarks.ts';
+import { seenCall } from '../../core/foresight/decided-by.ts';
+import { byName, SeenTools } from '../../core/foresight/seen-tools.ts';
+import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/foresight/suggest.ts';
+import type { Outcomes } from '../../core/foresight/suggestion-remarks.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { Rule } from '../../core/policy/policy.ts';
 import { answersByRule } from '../../store/approvals.ts';
-import { firstIdAt } from '../../store/audit.ts';
 import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { findKey, type KeyRecord } from '../../store/keys.ts';
+import { firstIdAt } from '../../store/log/audit.ts';
 import { findPolicy } from '../../store/policies.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';

@@ -2,7 +2,7 @@
 // an S3 bucket. log/sealer.ts decides when to try again.
 
 import { createHash } from 'node:crypto';
-import type { CheckpointRecord } from '../../store/checkpoints.ts';
+import type { CheckpointRecord } from '../../store/log/checkpoints.ts';
 import type { TargetRules } from './addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from './send.ts';
 import { type S3Key, signS3 } from './sign-s3.ts';

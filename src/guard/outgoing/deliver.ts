@@ -2,9 +2,9 @@
 // outcome is recorded after the answer, never before: if the process crashes in between, the event is sent again. So
 // every event is delivered at least once.
 
+import { waitAfter } from '../../core/approvals/event.ts';
 import { GuardError } from '../../core/errors.ts';
-import { waitAfter } from '../../core/event.ts';
-import type { Tracer } from '../../core/span.ts';
+import type { Tracer } from '../../core/wire/span.ts';
 import {
   type AttemptRecord,
   type DeliveryStatus,

@@ -1,10 +1,10 @@
 // Writes an event and one delivery for each subscribed webhook, in the transaction of the change that the event
 // announces. It sends nothing: worker.ts sends the deliveries. Open pages of the dashboard read the events themselves.
 
-import type { Event } from '../../core/event.ts';
+import type { Event } from '../../core/approvals/event.ts';
 import { type ApprovalRecord, approvalView } from '../../store/approvals.ts';
-import type { Transaction } from '../../store/db.ts';
 import { insertDelivery, insertEvent, type Subscriber } from '../../store/deliveries.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import type { VoteRecord } from '../../store/votes.ts';
 import { newId } from '../ids.ts';
 

@@ -2,10 +2,10 @@
 // answer that creates it, and is stored encrypted. After a rotation, deliveries are signed with the old secret too for
 // a day.
 
+import { EVENT_TYPES } from '../../core/approvals/event.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import { EVENT_TYPES } from '../../core/event.ts';
-import type { Transaction } from '../../store/db.ts';
 import { failPending, findDelivery, rescheduleDelivery } from '../../store/deliveries.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
 import {
   findWebhook,

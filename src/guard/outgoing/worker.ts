@@ -2,7 +2,7 @@
 // in the store keep two replicas from doing a thing twice. Signals (`db.wake`) wake the loop at once; they may be lost,
 // so it also polls.
 
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import type { Deps } from '../deps.ts';
 import { ATTEMPT_MS } from './send.ts';
 

@@ -3,7 +3,7 @@
 // wait. So nobody changes anything with a sign-in, or in a role, that ended while the request was under way.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Db, Lane, Locks, Queries, Transaction } from '../../store/db.ts';
+import type { Db, Lane, Locks, Queries, Transaction } from '../../store/engine/db.ts';
 import type { Role } from '../../store/operators.ts';
 import { signInRole } from '../../store/sign-ins.ts';
 import type { Deps } from '../deps.ts';

@@ -2,7 +2,7 @@
 // in, at least one remains, and the one-time links of set-up are invalid from then on.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Queries, Transaction } from '../../store/db.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { removeSetupLinks, someAdmins } from '../../store/operators.ts';
 import type { Deps } from '../deps.ts';
 import { OPERATORS_LOCK, PEOPLE_LOCK } from '../locks.ts';

@@ -3,7 +3,7 @@
 // as in Slack, and for somebody who has come in with a password meanwhile.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { lastSignOn } from '../../store/identities.ts';
 import type { Deps } from '../deps.ts';
 import { SIGN_IN_MS } from './sign-ins.ts';

@@ -1,9 +1,9 @@
 // Reads the claims of a single sign-on provider about a person: an e-mail that can be relied on, the role that the
 // person's groups give, and the groups that the person is in here. The functions are pure. single-sign-on.ts decides who becomes an operator.
 
-import { hidesCharacters, normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
-import { groupFault, MAX_GROUPS } from '../../core/name.ts';
+import { hidesCharacters, normalEmail } from '../../core/text/email.ts';
+import { groupFault, MAX_GROUPS } from '../../core/text/name.ts';
 import { ROLES, type Role } from '../../store/operators.ts';
 
 export type Claims = Record<string, unknown>;

@@ -3,7 +3,7 @@
 // signed in, a few times a minute. What it says is kept in memory for as long as HTTP allows, within bounds.
 
 import { GuardError } from '../../core/errors.ts';
-import { parseJsonBytes } from '../../core/json.ts';
+import { parseJsonBytes } from '../../core/wire/json.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
 import { boundedBody } from '../outgoing/bounded-body.ts';
 import { PinnedFetch } from '../outgoing/pinned-fetch.ts';

@@ -2,11 +2,11 @@
 // open to its person. From then on the token is found by its hash, like any session, so that every replica knows it and
 // a revocation holds. company-issuer.ts verifies tokens; single-sign-on.ts has the rules for people who come from outside.
 
+import { isOpenTo } from '../../core/approvals/open-to.ts';
 import { GuardError, overloaded } from '../../core/errors.ts';
-import { isOpenTo } from '../../core/open-to.ts';
-import type { Person as OpenPerson } from '../../core/situation.ts';
-import { visible } from '../../core/visible.ts';
-import type { Queries, Transaction } from '../../store/db.ts';
+import type { Person as OpenPerson } from '../../core/policy/situation.ts';
+import { visible } from '../../core/text/visible.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { type Account, findIdentity } from '../../store/identities.ts';
 import { findKey } from '../../store/keys.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../store/operators.ts';

@@ -1,5 +1,5 @@
 // The thread that hashes passwords and compares them with their hashes, one after another. Its work is slow on purpose,
-// so it runs at a low priority. It is loaded as text (store/thread.ts), so it must not import any file of this project.
+// so it runs at a low priority. It is loaded as text (store/engine/thread.ts), so it must not import any file of this project.
 
 import { setPriority } from 'node:os';
 

@@ -3,7 +3,7 @@
 // registered and carries a MAC, so strangers cannot fill the store, and repeating a registration gives the same id.
 
 import { GuardError } from '../../core/errors.ts';
-import { textFault } from '../../core/name.ts';
+import { textFault } from '../../core/text/name.ts';
 import {
   activeSessionsOfClient,
   deleteOAuthClient,

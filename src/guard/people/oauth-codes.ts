@@ -1,8 +1,8 @@
 // What a client asks a person for, and the code that it gets when they agree. The consent page's form carries a value that
 // binds it to the sign-in and to the request, so that no other page can send it.
 
+import { isOpenTo } from '../../core/approvals/open-to.ts';
 import { GuardError } from '../../core/errors.ts';
-import { isOpenTo } from '../../core/open-to.ts';
 import { findKey } from '../../store/keys.ts';
 import { insertCode } from '../../store/oauth.ts';
 import { type OpenKey, openKeys, personFacts } from '../../store/people.ts';

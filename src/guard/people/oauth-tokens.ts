@@ -3,8 +3,8 @@
 // lost gets the same one again for a while, and no token is stored. Later, or if a code is used twice, somebody else has
 // it, and the session ends.
 
-import { isOpenTo } from '../../core/open-to.ts';
-import type { Transaction } from '../../store/db.ts';
+import { isOpenTo } from '../../core/approvals/open-to.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
 import {
   type CodeRecord,

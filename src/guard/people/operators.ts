@@ -2,9 +2,9 @@
 // single-sign-on.ts, if that is configured. sign-ins.ts signs them in, and passwords.ts says which passwords are
 // allowed.
 
-import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import type { Transaction } from '../../store/db.ts';
+import { normalEmail } from '../../core/text/email.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { endRemoval, endRoleByClaim, markRemoved } from '../../store/identities.ts';
 import {
   findInvited,

@@ -3,7 +3,7 @@
 // as long as it could be answered again.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { insertAnswered, removeOldAnswered } from '../../store/passkeys.ts';
 import type { Deps } from '../deps.ts';
 import { hashToken, sameText } from '../secrets.ts';

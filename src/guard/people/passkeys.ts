@@ -3,7 +3,7 @@
 // answer.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { providerDecides } from '../../store/identities.ts';
 import { canSignIn, findOperator } from '../../store/operators.ts';
 import {

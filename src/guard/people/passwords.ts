@@ -2,7 +2,7 @@
 // thread hashes one password at a time and the others wait, so that a flood of sign-ins cannot use up the machine.
 
 import { GuardError, type InputFault } from '../../core/errors.ts';
-import { Thread } from '../../store/thread.ts';
+import { Thread } from '../../store/engine/thread.ts';
 // @ts-expect-error: the compiler does not know that a module can be imported as text.
 import hashingThread from './hashing-thread.ts' with { type: 'text' };
 

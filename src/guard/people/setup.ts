@@ -2,9 +2,9 @@
 // somebody who runs the service can read either. The link is valid while no admin can sign in. Operators with lower
 // roles, who may have come first through single sign-on, and people who are only invited do not matter for this.
 
-import { normalEmail } from '../../core/email.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import type { Queries, Transaction } from '../../store/db.ts';
+import { normalEmail } from '../../core/text/email.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import {
   findOperator,
   findOperatorCredential,

@@ -2,9 +2,9 @@
 // It is looked up at every request together with the operator's role, so that the end of a sign-in or a change of the
 // role takes effect at once on every replica. throttle.ts limits guessing.
 
-import { normalEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
-import type { Transaction } from '../../store/db.ts';
+import { normalEmail } from '../../core/text/email.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import {
   findOperatorCredential,
   type ListedOperator,

@@ -2,9 +2,9 @@
 // use, so that any replica can finish it. The browser that began it has the two values under which it is found. The
 // person signs in as the operator that they are, or becomes one if their groups give them a role.
 
-import { isPlainEmail } from '../../core/email.ts';
 import { GuardError } from '../../core/errors.ts';
-import type { Transaction } from '../../store/db.ts';
+import { isPlainEmail } from '../../core/text/email.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import {
   type Account,
   findIdentity,

@@ -4,7 +4,7 @@
 // An address may have only a few attempts at a time, because each may wait for a hash and delay the others.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import {
   insertFailure,
   recentFailures,

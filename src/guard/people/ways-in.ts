@@ -1,7 +1,7 @@
 // Ends every way into an account, together with a change of the operator whose account it is, and takes back its votes for
 // approvals that are still open: whoever has lost the account may have cast them.
 
-import type { Transaction } from '../../store/db.ts';
+import type { Transaction } from '../../store/engine/db.ts';
 import { removeIdentities } from '../../store/identities.ts';
 import { removeCodesOf } from '../../store/oauth.ts';
 import { removeInvitations, updateOperatorPassword } from '../../store/operators.ts';

@@ -11,8 +11,8 @@ import {
   removeServerClient,
   removeServerClients,
 } from '../../store/server-sign-ins.ts';
-import type { OAuthSettings } from '../connected-tools.ts';
 import type { Deps } from '../deps.ts';
+import type { OAuthSettings } from '../tool-servers/connected-tools.ts';
 import type { Server } from './endpoints.ts';
 import { readObject, type Step, Unanswered, unusable } from './requests.ts';
 

@@ -3,7 +3,7 @@
 
 import type * as OAuth from 'oauth4webapi';
 import { GuardError } from '../../core/errors.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/visible.ts';
 import { readScopes } from './challenge.ts';
 import { authentication, type Client } from './clients.ts';
 import type { Server } from './endpoints.ts';

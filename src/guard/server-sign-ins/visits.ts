@@ -2,10 +2,10 @@
 // the person back. In between, all that is known about it is stored, encrypted.
 
 import type * as OAuth from 'oauth4webapi';
+import { isOpenTo } from '../../core/approvals/open-to.ts';
 import { GuardError } from '../../core/errors.ts';
-import { isOpenTo } from '../../core/open-to.ts';
 import { type ConnectedTool, findTool, pinAuthorizationServer } from '../../store/connected-tools.ts';
-import type { Queries, Transaction } from '../../store/db.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
 import { personFacts } from '../../store/people.ts';
 import {
@@ -16,12 +16,12 @@ import {
   takeServerVisit,
 } from '../../store/server-sign-ins.ts';
 import { recordChange } from '../changes.ts';
-import { decryptHeaders, decryptOAuth, noSuchTool } from '../connected-tools.ts';
 import { keyLives } from '../credentials.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
+import { decryptHeaders, decryptOAuth, noSuchTool } from '../tool-servers/connected-tools.ts';
 import { listedScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
 import { type Discovered, discover } from './discovery.ts';

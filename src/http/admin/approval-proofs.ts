@@ -1,18 +1,18 @@
 // /admin/v1/approvals/:referenceId/proof and /proofs: the challenge for a passkey that signs an answer, and the answers
-// that were signed, with all that is needed to verify them elsewhere (core/proof-check.ts).
+// that were signed, with all that is needed to verify them elsewhere (core/approvals/proof-check.ts).
 
 import { z } from 'zod';
-import { APPROVAL_STATUSES, RESOLUTIONS } from '../../core/approval.ts';
-import { fingerprintOf } from '../../core/assertion.ts';
+import { APPROVAL_STATUSES, RESOLUTIONS } from '../../core/approvals/approval.ts';
+import { fingerprintOf } from '../../core/approvals/assertion.ts';
 import { beginAnswer, wantApproval } from '../../guard/approvals/approvals.ts';
 import { proofsOf } from '../../guard/approvals/proofs.ts';
 import { votesFor } from '../../guard/approvals/votes.ts';
 import { rpOf } from '../../guard/people/passkeys.ts';
 import type { ProofRecord } from '../../store/approval-proofs.ts';
 import { approvalVotes } from '../../store/approvals.ts';
-import { iso, isoOrNull, isoTime, uuid, votes } from '../fields.ts';
-import { browserOptions } from '../passkey-fields.ts';
-import { answererOf, type Route, route } from '../route.ts';
+import { iso, isoOrNull, isoTime, uuid, votes } from '../serving/fields.ts';
+import { browserOptions } from '../serving/passkey-fields.ts';
+import { answererOf, type Route, route } from '../serving/route.ts';
 
 const base64url = z.string();
 

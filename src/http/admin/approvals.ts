@@ -1,10 +1,10 @@
 // /admin/v1/approvals: the approvals that wait for an answer, and those that were answered.
 
 import { z } from 'zod';
-import { APPROVAL_STATUSES } from '../../core/approval.ts';
-import { DECISIONS } from '../../core/decide.ts';
-import { ACTIONS } from '../../core/policy.ts';
-import { SURFACES } from '../../core/surface.ts';
+import { APPROVAL_STATUSES } from '../../core/approvals/approval.ts';
+import { DECISIONS } from '../../core/decision/decide.ts';
+import { ACTIONS } from '../../core/policy/policy.ts';
+import { SURFACES } from '../../core/text/surface.ts';
 import { attention, lackingFor } from '../../guard/approvals/able.ts';
 import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
@@ -14,9 +14,9 @@ import { votesFor } from '../../guard/approvals/votes.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type ApprovalRecord, approvalListed, listApprovals, listEnded } from '../../store/approvals.ts';
 import { listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
-import { answerIn, resolution } from '../approval-answer.ts';
-import { before, iso, isoOrNull, isoTime, list, page, paged, uuid, votes } from '../fields.ts';
-import { actorOf, answererOf, type Route, route } from '../route.ts';
+import { answerIn, resolution } from '../serving/approval-answer.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, uuid, votes } from '../serving/fields.ts';
+import { actorOf, answererOf, type Route, route } from '../serving/route.ts';
 import { forwarded, showOutcome } from './audit.ts';
 
 const time = isoTime.nullable();

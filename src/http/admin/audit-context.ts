@@ -2,14 +2,14 @@
 // that permitted it. Every field is null once what it refers to is no longer kept.
 
 import { z } from 'zod';
-import { APPROVAL_STATUSES } from '../../core/approval.ts';
+import { APPROVAL_STATUSES } from '../../core/approvals/approval.ts';
 import { findApproval } from '../../store/approvals.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { findPolicy } from '../../store/policies.ts';
 import { findSession } from '../../store/sessions.ts';
-import { isoOrNull, isoTime } from '../fields.ts';
+import { isoOrNull, isoTime } from '../serving/fields.ts';
 
 export const entryContext = z
   .object({

@@ -2,22 +2,22 @@
 // waits for its reader.
 
 import { z } from 'zod';
-import { DECISIONS } from '../../core/decide.ts';
-import { shownEntry } from '../../core/entry.ts';
+import { DECISIONS } from '../../core/decision/decide.ts';
 import { GuardError } from '../../core/errors.ts';
-import { bestNames, MAX_SEARCH } from '../../core/name-search.ts';
-import { SHADOWS } from '../../core/shadow.ts';
-import { SURFACES } from '../../core/surface.ts';
-import { traceLink } from '../../core/trace-context.ts';
-import { findAudit } from '../../store/audit.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
-import { type AuditFilter, searchAudit } from '../../store/audit-search.ts';
-import type { Queries } from '../../store/db.ts';
-import { findOutcome, OUTCOMES, type OutcomeRecord } from '../../store/outcomes.ts';
-import { findNames, findSearchedTools } from '../../store/tool-names.ts';
-import { before, iso, isoTime, list, page, timeIn, uuid } from '../fields.ts';
-import { holdOpen, type Route, route } from '../route.ts';
-import { stream } from '../stream.ts';
+import { SHADOWS } from '../../core/foresight/shadow.ts';
+import { shownEntry } from '../../core/log/entry.ts';
+import { bestNames, MAX_SEARCH } from '../../core/log/name-search.ts';
+import { SURFACES } from '../../core/text/surface.ts';
+import { traceLink } from '../../core/wire/trace-context.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import { findAudit } from '../../store/log/audit.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import { type AuditFilter, searchAudit } from '../../store/log/audit-search.ts';
+import { findOutcome, OUTCOMES, type OutcomeRecord } from '../../store/log/outcomes.ts';
+import { findNames, findSearchedTools } from '../../store/log/tool-names.ts';
+import { before, iso, isoTime, list, page, timeIn, uuid } from '../serving/fields.ts';
+import { holdOpen, type Route, route } from '../serving/route.ts';
+import { stream } from '../serving/stream.ts';
 import { contextOf, entryContext } from './audit-context.ts';
 
 const MOST_SUGGESTED = 20;

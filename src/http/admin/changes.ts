@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { listChanges } from '../../store/changes.ts';
-import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { before, iso, isoTime, list, page, paged, uuid } from '../serving/fields.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const change = z.object({
   id: uuid,

@@ -1,12 +1,12 @@
-// /admin/v1/connect-tickets: a ticket for one client on another machine. http/connect.ts has what the ticket is good for.
+// /admin/v1/connect-tickets: a ticket for one client on another machine. http/agent/connect.ts has what the ticket is good for.
 
 import { z } from 'zod';
 import { CLIENT_IDS } from '../../core/clients/client.ts';
 import { makeTicket } from '../../guard/people/connect-tickets.ts';
-import { urlOf } from '../connect.ts';
-import { iso, isoTime, uuid } from '../fields.ts';
-import { ownExecutable } from '../own-executable.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { urlOf } from '../agent/connect.ts';
+import { iso, isoTime, uuid } from '../serving/fields.ts';
+import { ownExecutable } from '../serving/own-executable.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 
 export const connectTicketRoutes: Route[] = [
   route({

@@ -3,15 +3,15 @@
 
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
+import { noSuchKey } from '../../guard/keys.ts';
+import { urlFault } from '../../guard/outgoing/addresses.ts';
 import {
   connectTool,
   decryptOAuth,
   disconnectTool,
   noSuchTool,
   type OAuthSettings,
-} from '../../guard/connected-tools.ts';
-import { noSuchKey } from '../../guard/keys.ts';
-import { urlFault } from '../../guard/outgoing/addresses.ts';
+} from '../../guard/tool-servers/connected-tools.ts';
 import type { Upstream } from '../../mcp/upstream.ts';
 import {
   type ConnectedTool,
@@ -20,10 +20,10 @@ import {
   TRANSPORTS,
 } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
-import { iso, isoOrNull, isoTime, list, text, uuid } from '../fields.ts';
-import { actorOf, holdOpen, type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
-import { seesAll, withoutSecrets } from '../shown-address.ts';
+import { iso, isoOrNull, isoTime, list, text, uuid } from '../serving/fields.ts';
+import { actorOf, holdOpen, type Route, route } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
+import { seesAll, withoutSecrets } from '../serving/shown-address.ts';
 import { showSignIn, signInState } from './server-sign-ins.ts';
 
 export const name = z

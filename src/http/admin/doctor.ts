@@ -8,8 +8,8 @@ import { type Examined, readOnce } from '../../doctor/examined.ts';
 import { toolsCheck } from '../../doctor/tools.ts';
 import { isPersonal } from '../../mcp/sign-in.ts';
 import type { ConnectedTool } from '../../store/connected-tools.ts';
-import { holdOpen, type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
+import { holdOpen, type Route, route } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
 
 const report = z.object({
   ok: z.boolean().meta({ description: 'Whether nothing is bad.' }),

@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
-import { noSuchTool } from '../../guard/connected-tools.ts';
-import { editTool, type ToolChanges } from '../../guard/edit-tool.ts';
+import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
+import { editTool, type ToolChanges } from '../../guard/tool-servers/edit-tool.ts';
 import { type ConnectedTool, findConnectedTool } from '../../store/connected-tools.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 import { auth, headers, name, oauth, show, shown, undeclared, url } from './connected-tools.ts';
 
 const body = z

@@ -1,10 +1,10 @@
 // /admin/v1/events: verdicts and approvals as they happen, for open pages of the dashboard. feed.ts finds them.
 
 import { z } from 'zod';
-import { STREAM_HEADERS } from '../../event-writer.ts';
 import { signInHolds } from '../../guard/people/sign-ins.ts';
-import { actorOf, holdOpen, type Route, route, type Who } from '../route.ts';
-import type { Services } from '../services.ts';
+import { STREAM_HEADERS } from '../../guard/rations/event-writer.ts';
+import { actorOf, holdOpen, type Route, route, type Who } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
 
 const lastEventId = z.uuid();
 

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { endGrant } from '../../guard/approvals/grants.ts';
 import { type GrantRecord, listGrants } from '../../store/grants.ts';
-import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { answererOf, type Route, route } from '../route.ts';
+import { before, iso, isoTime, list, page, paged, uuid } from '../serving/fields.ts';
+import { answererOf, type Route, route } from '../serving/route.ts';
 
 const grant = z.object({
   id: uuid,

@@ -1,17 +1,29 @@
 // /admin/v1/keys: long-lived keys. A key is shown in the answer that creates it and nowhere else.
 
 import { z } from 'zod';
-import { MAX_CHANNELS } from '../../core/channel.ts';
-import { MAX_OPEN_TO, normalEntry, openToFault } from '../../core/open-to.ts';
+import { MAX_OPEN_TO, normalEntry, openToFault } from '../../core/approvals/open-to.ts';
+import { MAX_CHANNELS } from '../../core/policy/channel.ts';
 import { endKey } from '../../guard/approvals/end-key.ts';
 import { changeKey, createKey, decryptNotify, noSuchKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
 import { countDrifted } from '../../store/connected-tools.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { findLastUses } from '../../store/key-uses.ts';
 import { FORWARDS, findKey, findNamesake, type KeyRecord, listKeys } from '../../store/keys.ts';
-import { before, iso, isoOrNull, isoTime, label, list, page, paged, text, timeIn, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import {
+  before,
+  iso,
+  isoOrNull,
+  isoTime,
+  label,
+  list,
+  page,
+  paged,
+  text,
+  timeIn,
+  uuid,
+} from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 
 const webUrl = z.url({ protocol: /^https?$/ });
 

@@ -1,12 +1,12 @@
 // /admin/v1/limits: how much of the limits of policies is used, and by whom.
 
 import { z } from 'zod';
-import { SUBJECTS } from '../../core/limit.ts';
-import { textFault } from '../../core/name.ts';
+import { SUBJECTS } from '../../core/policy/limit.ts';
+import { textFault } from '../../core/text/name.ts';
 import { type LimitUse, listLimits, resetLimit } from '../../guard/check/limit-admin.ts';
 import type { Counted } from '../../store/limits.ts';
-import { iso, isoTime, label, list, page, text, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { iso, isoTime, label, list, page, text, uuid } from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 
 const subject =
   'The id of the key, session or policy, or the e-mail address of the person, for which the limit counts.';

@@ -2,15 +2,15 @@
 // in their name. Every role may read this, and nobody reads it of somebody else. sign-ins.ts has the rest of /admin/v1/me.
 
 import { z } from 'zod';
-import { APPROVAL_STATUSES } from '../../core/approval.ts';
+import { APPROVAL_STATUSES } from '../../core/approvals/approval.ts';
 import { endConnection } from '../../guard/sessions.ts';
 import { type ApprovalRecord, listApprovals } from '../../store/approvals.ts';
-import { searchAudit } from '../../store/audit-search.ts';
-import type { Queries } from '../../store/db.ts';
+import type { Queries } from '../../store/engine/db.ts';
 import { listKeyNames } from '../../store/keys.ts';
+import { searchAudit } from '../../store/log/audit-search.ts';
 import { listConnections, type PersonSession } from '../../store/sessions.ts';
-import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { type Route, route, signedInOf } from '../route.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../serving/fields.ts';
+import { type Route, route, signedInOf } from '../serving/route.ts';
 import { auditFilter, entry, showEntry } from './audit.ts';
 
 const tag = 'mine';

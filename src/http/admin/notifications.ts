@@ -5,10 +5,10 @@ import { z } from 'zod';
 import { channelHealth, NEWEST, testChannel } from '../../guard/approvals/notify/health.ts';
 import type { NotifySettings } from '../../guard/approvals/notify/notify.ts';
 import { CHANNEL_KINDS, listNotifications, NOTIFICATION_STATUSES } from '../../store/notifications.ts';
-import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { baseUrl } from '../origin.ts';
-import { type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../serving/fields.ts';
+import { baseUrl } from '../serving/origin.ts';
+import { type Route, route } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
 
 const notification = z.object({
   id: uuid,

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { createOAuthClient, removeOAuthClient } from '../../guard/people/oauth-clients.ts';
 import { redirectFault } from '../../guard/people/redirects.ts';
 import { listOAuthClients, type OAuthClientRecord } from '../../store/oauth.ts';
-import { before, iso, isoTime, label, list, page, paged, text, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { before, iso, isoTime, label, list, page, paged, text, uuid } from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 
 const MAX_REDIRECTS = 20;
 

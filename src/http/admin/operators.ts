@@ -2,7 +2,7 @@
 // answer that creates it and nowhere else.
 
 import { z } from 'zod';
-import { groupFault, MAX_GROUPS } from '../../core/name.ts';
+import { groupFault, MAX_GROUPS } from '../../core/text/name.ts';
 import {
   changeOperator,
   deleteOperator,
@@ -10,10 +10,10 @@ import {
   resetOperator,
 } from '../../guard/people/operators.ts';
 import { type ListedOperator, listOperators, OPERATOR_STATUSES, ROLES } from '../../store/operators.ts';
-import { before, iso, isoTime, list, page, paged, text, uuid } from '../fields.ts';
-import { baseUrl } from '../origin.ts';
-import { actorOf, type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
+import { before, iso, isoTime, list, page, paged, text, uuid } from '../serving/fields.ts';
+import { baseUrl } from '../serving/origin.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
 
 const email = z.email().max(320);
 export const role = z.enum(ROLES).meta({

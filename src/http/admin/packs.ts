@@ -1,8 +1,8 @@
 // /admin/v1/packs: policies to begin with. A pack is only text: POST /admin/v1/policies makes a policy of it.
 
 import { z } from 'zod';
-import { PACKS } from '../../core/packs.ts';
-import { type Route, route } from '../route.ts';
+import { PACKS } from '../../core/policy-file/packs.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const pack = z.object({
   name: z.string(),

@@ -1,8 +1,8 @@
 // /admin/v1/me/passkeys and /admin/v1/passkey-sign-in: an operator's own passkeys, and signing in with one. Each takes two
-// requests: one for the browser's options, one with its answer. http/sign-in.ts has the sign-in as a page.
+// requests: one for the browser's options, one with its answer. http/pages/sign-in.ts has the sign-in as a page.
 
 import { z } from 'zod';
-import { fingerprintOf } from '../../core/assertion.ts';
+import { fingerprintOf } from '../../core/approvals/assertion.ts';
 import {
   beginAdding,
   beginPasskeySignIn,
@@ -15,11 +15,11 @@ import {
   rpOf,
 } from '../../guard/people/passkeys.ts';
 import { listPasskeys, type PasskeyRecord } from '../../store/passkeys.ts';
-import { cookieFor } from '../cookie.ts';
-import { iso, isoOrNull, isoTime, label } from '../fields.ts';
-import { requireSender } from '../origin.ts';
-import { browserOptions, madePasskey, signedChallenge, wantRp } from '../passkey-fields.ts';
-import { type Incoming, type Route, route, signedInOf } from '../route.ts';
+import { cookieFor } from '../serving/cookie.ts';
+import { iso, isoOrNull, isoTime, label } from '../serving/fields.ts';
+import { requireSender } from '../serving/origin.ts';
+import { browserOptions, madePasskey, signedChallenge, wantRp } from '../serving/passkey-fields.ts';
+import { type Incoming, type Route, route, signedInOf } from '../serving/route.ts';
 import { browserOf, me, signedInAnswer } from './sign-ins.ts';
 
 const name = label(1, 60, 'A name by which the person tells it from their other passkeys.');

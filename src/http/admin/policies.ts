@@ -1,15 +1,15 @@
 // /admin/v1/policies: policies and their versions.
 
 import { z } from 'zod';
-import { groupWarning } from '../../core/approval.ts';
-import type { Limits, Rule } from '../../core/policy.ts';
-import { policyText } from '../../core/policy-text.ts';
+import { groupWarning } from '../../core/approvals/approval.ts';
+import type { Limits, Rule } from '../../core/policy/policy.ts';
+import { policyText } from '../../core/policy-file/policy-text.ts';
 import { lackingIn } from '../../guard/approvals/able.ts';
 import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/check/policies.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { findPolicy, listPolicies, listPolicyVersions, type PolicyRecord } from '../../store/policies.ts';
-import { before, iso, isoTime, list, page, paged, uuid, wholeNumberText } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { before, iso, isoTime, list, page, paged, uuid, wholeNumberText } from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 import { MAX_POLICY_VALUES, newPolicy, policyFields, policyIn, TEXT_OR_RULES } from './policy-body.ts';
 import { limits, rules } from './rule-fields.ts';
 

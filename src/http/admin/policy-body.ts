@@ -2,15 +2,15 @@
 // was written. The guard checks the rules.
 
 import type { z } from 'zod';
-import { ASKING_PARTS } from '../../core/asking-faults.ts';
 import { type InputFault, invalidInput } from '../../core/errors.ts';
-import { LIMIT_FIELDS } from '../../core/limit.ts';
-import { textFault } from '../../core/name.ts';
-import { folderMissing } from '../../core/pack-folder.ts';
-import { type Limits, MAX_RULES, MAX_TEXT, RULE_FIELDS, type Rule } from '../../core/policy.ts';
-import { parsePolicy, type WrittenPolicy } from '../../core/policy-file.ts';
-import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/rule-faults.ts';
-import { label, text } from '../fields.ts';
+import { ASKING_PARTS } from '../../core/policy/asking-faults.ts';
+import { LIMIT_FIELDS } from '../../core/policy/limit.ts';
+import { type Limits, MAX_RULES, MAX_TEXT, RULE_FIELDS, type Rule } from '../../core/policy/policy.ts';
+import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/policy/rule-faults.ts';
+import { folderMissing } from '../../core/policy-file/pack-folder.ts';
+import { parsePolicy, type WrittenPolicy } from '../../core/policy-file/policy-file.ts';
+import { textFault } from '../../core/text/name.ts';
+import { label, text } from '../serving/fields.ts';
 import { limitsIn, rules } from './rule-fields.ts';
 
 const MAX_NAME = 200;

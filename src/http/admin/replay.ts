@@ -1,17 +1,17 @@
 // /admin/v1/policies/:id/replay: what a draft of a policy would have decided about the calls that were recorded.
 
 import { z } from 'zod';
-import type { CompiledPolicy } from '../../core/compiled-policy.ts';
-import { DECISIONS } from '../../core/decide.ts';
+import { DECISIONS } from '../../core/decision/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { compileDraft, noSuchPolicy } from '../../guard/check/policies.ts';
 import { compiledVersion } from '../../guard/compiled-version.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type Replay, replay } from '../../guard/log/replay.ts';
 import { inTurn } from '../../guard/log/turns.ts';
 import { findPolicy, type PolicyRecord } from '../../store/policies.ts';
-import { iso, isoTime, timeIn, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { iso, isoTime, timeIn, uuid } from '../serving/fields.ts';
+import { type Route, route } from '../serving/route.ts';
 import { MAX_POLICY_VALUES, policyFields, policyIn } from './policy-body.ts';
 
 const decision = z.enum(DECISIONS);

@@ -1,6 +1,6 @@
 // All routes of the administration.
 
-import type { Route } from '../route.ts';
+import type { Route } from '../serving/route.ts';
 import { approvalProofRoutes } from './approval-proofs.ts';
 import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';

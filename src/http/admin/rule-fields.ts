@@ -1,8 +1,8 @@
 // Schemas of what a policy consists of: rules and limits.
 
 import { z } from 'zod';
-import { MAX_NOTIFIED, MAX_SHOWN_PATHS, MAX_VOTES } from '../../core/asking-faults.ts';
-import { BEYONDS, PERIODS, SUBJECTS } from '../../core/limit.ts';
+import { MAX_NOTIFIED, MAX_SHOWN_PATHS, MAX_VOTES } from '../../core/policy/asking-faults.ts';
+import { BEYONDS, PERIODS, SUBJECTS } from '../../core/policy/limit.ts';
 import {
   ACTIONS,
   type Limits,
@@ -12,8 +12,8 @@ import {
   type Rule,
   reasonFault,
   ruleNameFault,
-} from '../../core/policy.ts';
-import { text } from '../fields.ts';
+} from '../../core/policy/policy.ts';
+import { text } from '../serving/fields.ts';
 
 /** A field that core/ checks together with all others; the schema is for the document. */
 function checkedLater<T>(schema: z.ZodType, description: string, example: unknown) {
@@ -111,7 +111,7 @@ export const limits = z
   .record(z.string(), limit)
   .meta({ description: 'Limits by name, which rules refer to.' });
 
-/** The same in a request. core/rule-faults.ts checks all of it; a record of zod would drop the name `__proto__`. */
+/** The same in a request. core/policy/rule-faults.ts checks all of it; a record of zod would drop the name `__proto__`. */
 export const limitsIn = z
   .custom<Limits>(
     value => typeof value === 'object' && value !== null && !Array.isArray(value),

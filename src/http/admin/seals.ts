@@ -2,16 +2,16 @@
 // stream in the order in which it was sealed.
 
 import { z } from 'zod';
-import { parseCheckpoint, verifierKeyText } from '../../core/checkpoint.ts';
 import { GuardError } from '../../core/errors.ts';
+import { parseCheckpoint, verifierKeyText } from '../../core/log/checkpoint.ts';
 import { proveConsistency, proveInclusion } from '../../guard/log/proofs.ts';
-import type { AuditEntry } from '../../store/audit-entry.ts';
-import { type CheckpointRecord, listCheckpoints, newestCheckpoint } from '../../store/checkpoints.ts';
-import type { Queries } from '../../store/db.ts';
-import { listSealed, readSealing } from '../../store/seals.ts';
-import { iso, isoTime, list, page, paged } from '../fields.ts';
-import { holdOpen, type Route, route } from '../route.ts';
-import { stream } from '../stream.ts';
+import type { Queries } from '../../store/engine/db.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import { type CheckpointRecord, listCheckpoints, newestCheckpoint } from '../../store/log/checkpoints.ts';
+import { listSealed, readSealing } from '../../store/log/seals.ts';
+import { iso, isoTime, list, page, paged } from '../serving/fields.ts';
+import { holdOpen, type Route, route } from '../serving/route.ts';
+import { stream } from '../serving/stream.ts';
 import { entry, showEntry } from './audit.ts';
 
 const hash = z.string().meta({ description: 'Base64 of 32 bytes.' });

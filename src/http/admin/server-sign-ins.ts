@@ -3,10 +3,10 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { noSuchTool } from '../../guard/connected-tools.ts';
 import { keysOpenTo } from '../../guard/people/oauth-codes.ts';
 import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import type { ServerSignInState } from '../../guard/server-sign-ins/server-sign-ins.ts';
+import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
 import {
   type ConnectedTool,
   findConnectedTool,
@@ -15,10 +15,10 @@ import {
 } from '../../store/connected-tools.ts';
 import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
-import { isoOrNull, isoTime, list, uuid } from '../fields.ts';
-import { actorOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
-import type { Services } from '../services.ts';
-import { withoutSecrets } from '../shown-address.ts';
+import { isoOrNull, isoTime, list, uuid } from '../serving/fields.ts';
+import { actorOf, type Incoming, type Route, route, signedInOf } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
+import { withoutSecrets } from '../serving/shown-address.ts';
 
 export const signInState = z.object({
   state: z.enum(['signed_in', 'needed', 'ended']),

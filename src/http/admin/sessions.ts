@@ -3,9 +3,9 @@
 import { z } from 'zod';
 import { endAnySession, listedSessions } from '../../guard/sessions.ts';
 import type { ListedSession } from '../../store/sessions.ts';
-import { before, isoOrNull, isoTime, list, page, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
-import { showSession } from '../sessions.ts';
+import { showSession } from '../agent/sessions.ts';
+import { before, isoOrNull, isoTime, list, page, uuid } from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 
 const shown = z.object({
   id: uuid,

@@ -1,8 +1,8 @@
 // /admin/v1/settings: shows how the service is configured, as `toolgate config` prints it. Secrets are masked.
 
 import { z } from 'zod';
-import { CHANNEL_TYPES } from '../../core/channel.ts';
-import { type Route, route } from '../route.ts';
+import { CHANNEL_TYPES } from '../../core/policy/channel.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const setting = z.object({
   name: z.string().meta({ description: 'The name in the server file.' }),

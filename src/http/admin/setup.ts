@@ -1,13 +1,13 @@
 // /admin/v1/setup: creates the first admin, with the token of the one-time link that the service prints at its start,
-// and signs them in. http/setup.ts has the same as a page.
+// and signs them in. http/pages/setup.ts has the same as a page.
 
 import { z } from 'zod';
 import { setUpFirstAdmin } from '../../guard/people/setup.ts';
 import { ROLES } from '../../store/operators.ts';
-import { cookieFor } from '../cookie.ts';
-import { iso, isoTime, uuid } from '../fields.ts';
-import { requireSender } from '../origin.ts';
-import { type Incoming, type Route, route } from '../route.ts';
+import { cookieFor } from '../serving/cookie.ts';
+import { iso, isoTime, uuid } from '../serving/fields.ts';
+import { requireSender } from '../serving/origin.ts';
+import { type Incoming, type Route, route } from '../serving/route.ts';
 import { browserOf } from './sign-ins.ts';
 
 export const settingUp = z.strictObject({

@@ -1,11 +1,11 @@
 // /admin/v1/keys/:id/shadow: where the shadow of a key agrees with the key's policy, and where it does not.
 
 import { z } from 'zod';
-import { DECISIONS } from '../../core/decide.ts';
+import { DECISIONS } from '../../core/decision/decide.ts';
 import { type ShadowReport, shadowReport } from '../../guard/log/shadow-report.ts';
 import { inTurn } from '../../guard/log/turns.ts';
-import { iso, isoTime, timeIn, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { iso, isoTime, timeIn, uuid } from '../serving/fields.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const report = z.object({
   policyId: uuid,

@@ -1,10 +1,10 @@
 // /admin/v1/shipping: how far the audit log has been sent to each target of the server file.
 
 import { z } from 'zod';
-import { hostOf, SHIPPING_TYPES, type ShippingTarget } from '../../core/shipping.ts';
+import { hostOf, SHIPPING_TYPES, type ShippingTarget } from '../../core/log/shipping.ts';
 import { type ShippingReport, shippingReports } from '../../guard/outgoing/shipping/lag.ts';
-import { isoOrNull, isoTime } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { isoOrNull, isoTime } from '../serving/fields.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const target = z.object({
   name: z.string(),

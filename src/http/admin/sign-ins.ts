@@ -1,5 +1,5 @@
 // /admin/v1/join, sign-in, sign-out and me: accepting an invitation, signing in and out, and an operator's own sign-ins
-// and password. http/sign-in.ts has the same as pages that work without script.
+// and password. http/pages/sign-in.ts has the same as pages that work without script.
 
 import { z } from 'zod';
 import { changePassword, joinOperators } from '../../guard/people/operators.ts';
@@ -12,10 +12,10 @@ import {
   signOutEverywhere,
 } from '../../guard/people/sign-ins.ts';
 import { listSignIns } from '../../store/sign-ins.ts';
-import { cookieFor, cookieGone, readCookie } from '../cookie.ts';
-import { before, iso, isoTime, list, page, paged, uuid } from '../fields.ts';
-import { requireSender } from '../origin.ts';
-import { actorOf, clientOf, type Incoming, type Route, route, signedInOf } from '../route.ts';
+import { cookieFor, cookieGone, readCookie } from '../serving/cookie.ts';
+import { before, iso, isoTime, list, page, paged, uuid } from '../serving/fields.ts';
+import { requireSender } from '../serving/origin.ts';
+import { actorOf, clientOf, type Incoming, type Route, route, signedInOf } from '../serving/route.ts';
 import { operator, role, showOperator } from './operators.ts';
 
 /** The e-mail is not validated: a text that is not an e-mail fails like a wrong password. */

@@ -1,14 +1,14 @@
 // /admin/v1/stats: how many calls were decided in a window of time and how, and whether events are delivered.
 
 import { z } from 'zod';
-import { parseDuration } from '../../core/duration.ts';
+import { parseDuration } from '../../core/time/duration.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { type Named, type Stats, stats } from '../../guard/log/stats.ts';
 import { countPending } from '../../store/approvals.ts';
-import { firstIdAt } from '../../store/audit.ts';
 import { type DeliveryStatus, deliveryTally, oldestPending } from '../../store/deliveries.ts';
-import { iso, isoOrNull, isoTime, uuid } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { firstIdAt } from '../../store/log/audit.ts';
+import { iso, isoOrNull, isoTime, uuid } from '../serving/fields.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const MAX_WINDOW = 366 * 86_400_000;
 

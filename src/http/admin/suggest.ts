@@ -1,10 +1,10 @@
 // /admin/v1/keys/:id/suggest: a policy for what a key did, as text to read and change. Nothing is stored.
 
 import { z } from 'zod';
-import { DAY } from '../../core/duration.ts';
+import { DAY } from '../../core/time/duration.ts';
 import { suggestPolicy } from '../../guard/log/suggest.ts';
-import { timeIn } from '../fields.ts';
-import { type Route, route } from '../route.ts';
+import { timeIn } from '../serving/fields.ts';
+import { type Route, route } from '../serving/route.ts';
 
 const DEFAULT_MS = 30 * DAY;
 

@@ -2,10 +2,10 @@
 // accepted and as it is now, and the acceptance of a change.
 
 import { z } from 'zod';
-import { acceptDrift, noSuchTool } from '../../guard/connected-tools.ts';
+import { acceptDrift, noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
 import { listDefinitions } from '../../store/connected-tools.ts';
-import { isoOrNull, isoTime, list } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
+import { isoOrNull, isoTime, list } from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
 import { path, tag } from './connected-tools.ts';
 
 const definition = z.object({

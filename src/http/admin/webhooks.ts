@@ -1,7 +1,7 @@
 // /admin/v1/webhooks and /admin/v1/deliveries: the receivers of events about approvals, and how deliveries went.
 
 import { z } from 'zod';
-import { EVENT_TYPES } from '../../core/event.ts';
+import { EVENT_TYPES } from '../../core/approvals/event.ts';
 import { newId } from '../../guard/ids.ts';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
 import { tryOnce } from '../../guard/outgoing/deliver.ts';
@@ -22,9 +22,9 @@ import {
   listDeliveries,
 } from '../../store/deliveries.ts';
 import { listWebhooks, type WebhookRecord } from '../../store/webhooks.ts';
-import { before, iso, isoOrNull, isoTime, list, page, paged, text, uuid } from '../fields.ts';
-import { actorOf, type Route, route } from '../route.ts';
-import { seesAll, withoutSecrets } from '../shown-address.ts';
+import { before, iso, isoOrNull, isoTime, list, page, paged, text, uuid } from '../serving/fields.ts';
+import { actorOf, type Route, route } from '../serving/route.ts';
+import { seesAll, withoutSecrets } from '../serving/shown-address.ts';
 
 const fields = {
   url: text(urlFault, 'Where events are sent, by POST.', 'https://example.com/toolgate'),

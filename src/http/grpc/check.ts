@@ -2,7 +2,7 @@
 // at /ext-authz; the answer there becomes the gateway's. Field numbers are those of Envoy's attribute_context.proto and
 // external_auth.proto.
 
-import { field, join, Malformed, mapAt, messageAt, textOf } from '../../core/protobuf.ts';
+import { field, join, Malformed, mapAt, messageAt, textOf } from '../../core/wire/protobuf.ts';
 import { refuse } from '../hooks/ext-authz.ts';
 import { invalid } from '../hooks/ext-authz-request.ts';
 import type { Metadata } from './listener.ts';

@@ -1,6 +1,6 @@
 // Opens the port for gRPC, if the settings name one. HTTP/2 is loaded only then.
 
-import { type Config, ConfigError } from '../../config.ts';
+import { type Config, ConfigError } from '../../settings/config.ts';
 import type { Serving } from '../server.ts';
 import { CHECK_PATH, check, unreadable } from './check.ts';
 import type { GrpcListener, Metadata } from './listener.ts';

@@ -2,7 +2,7 @@
 // `fail_open` lets a call through when it takes the answer for a failure.
 
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { doorRoute } from './door.ts';
 import { told } from './told.ts';
 

@@ -3,11 +3,11 @@
 // after the other, because an evaluation behind it is not decided and must leave no entry.
 
 import { z } from 'zod';
-import { canonicalJson } from '../../core/canonical.ts';
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+import { canonicalJson } from '../../core/wire/canonical.ts';
+import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
-import { fit } from '../body.ts';
+import { fit } from '../serving/body.ts';
 import {
   type DecisionAnswer,
   decisionOf,

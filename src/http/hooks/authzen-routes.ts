@@ -4,10 +4,10 @@
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
 import { listConnectedTools } from '../../store/connected-tools.ts';
-import { fit } from '../body.ts';
-import { judge, judgeAll } from '../judge.ts';
-import { baseUrl } from '../origin.ts';
-import { agentOf, type Incoming, type Route, route } from '../route.ts';
+import { fit } from '../serving/body.ts';
+import { baseUrl } from '../serving/origin.ts';
+import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
+import { judge, judgeAll } from '../serving/submit-check.ts';
 import {
   askedOf,
   decision,

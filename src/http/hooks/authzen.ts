@@ -3,13 +3,13 @@
 // its key: what the request says about its subject is not used. authzen-routes.ts has the routes.
 
 import { z } from 'zod';
-import { canonicalJson } from '../../core/canonical.ts';
 import { type GuardError, invalidInput } from '../../core/errors.ts';
-import { isObject, type Json, type JsonObject } from '../../core/json.ts';
-import { SEPARATOR, serverNameFault, splitName, toolNameFault } from '../../core/name.ts';
-import type { ToolCall } from '../../core/situation.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
+import { SEPARATOR, serverNameFault, splitName, toolNameFault } from '../../core/text/name.ts';
+import { canonicalJson } from '../../core/wire/canonical.ts';
+import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
-import { headersOf, STATUS } from '../errors.ts';
+import { headersOf, STATUS } from '../serving/errors.ts';
 import type { Asked } from './door.ts';
 import { told } from './told.ts';
 

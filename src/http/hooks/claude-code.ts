@@ -2,7 +2,7 @@
 
 import { EVENTS, eventName } from '../../core/agents/events.ts';
 import type { AgentName } from '../../core/agents/names.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { JsonObject } from '../../core/wire/json.ts';
 import {
   argumentsIn,
   type HttpAgent,

@@ -2,8 +2,8 @@
 // event. Its answers are flat. The facts are in test/vectors/hooks/copilot.
 
 import { EVENTS, eventName } from '../../core/agents/events.ts';
-import type { JsonObject } from '../../core/json.ts';
-import type { ToolCall } from '../../core/situation.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
+import type { JsonObject } from '../../core/wire/json.ts';
 import {
   argumentsIn,
   type HttpAgent,

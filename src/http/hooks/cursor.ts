@@ -4,7 +4,7 @@
 
 import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { GuardError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/json.ts';
+import type { Json, JsonObject } from '../../core/wire/json.ts';
 import { type Agent, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 

@@ -3,22 +3,22 @@
 // be read, authenticated or recorded is answered by that refusal, never by silence that they would take for yes.
 
 import type { z } from 'zod';
-import type { Config } from '../../config.ts';
 import type { AgentCall } from '../../core/agents/acts.ts';
 import { cleaned, type Renaming } from '../../core/agents/renaming.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
-import type { HandedTo } from '../../core/decide.ts';
+import type { HandedTo } from '../../core/decision/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import { type Json, MAX_CHECK_VALUES } from '../../core/json.ts';
-import { joinName, serverNameFault, toolNameFault } from '../../core/name.ts';
-import type { ToolCall } from '../../core/situation.ts';
-import type { Surface } from '../../core/surface.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
+import { joinName, serverNameFault, toolNameFault } from '../../core/text/name.ts';
+import type { Surface } from '../../core/text/surface.ts';
+import { type Json, MAX_CHECK_VALUES } from '../../core/wire/json.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
+import type { Config } from '../../settings/config.ts';
 import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
-import { bearer } from '../auth.ts';
-import { judge } from '../judge.ts';
-import { carriedKey } from '../key-headers.ts';
-import { type Answer, agentOf, type Incoming, type Route, route } from '../route.ts';
+import { bearer } from '../serving/auth.ts';
+import { carriedKey } from '../serving/key-headers.ts';
+import { type Answer, agentOf, type Incoming, type Route, route } from '../serving/route.ts';
+import { judge } from '../serving/submit-check.ts';
 
 /** Their request, as our call. */
 export interface Asked {

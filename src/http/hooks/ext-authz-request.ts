@@ -3,11 +3,11 @@
 // two readers could read in different ways is refused. Nothing here decides.
 
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type JsonObject, MAX_CHECK_VALUES, parseJsonBytes } from '../../core/json.ts';
+import { isObject, type JsonObject, MAX_CHECK_VALUES, parseJsonBytes } from '../../core/wire/json.ts';
 import { referenceIn } from '../../mcp/legs.ts';
 import { ENVELOPE, type Id, MODERN_VERSION, metaOf, RpcError } from '../../mcp/protocol.ts';
 import { readHeaderValue } from '../../mcp/schema.ts';
-import { isJson } from '../body.ts';
+import { isJson } from '../serving/body.ts';
 import type { Asked } from './door.ts';
 import { askedAt, isNamed, type Passed, passedOn } from './json-rpc.ts';
 

@@ -6,9 +6,9 @@
 import type { GuardError } from '../../core/errors.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { CODES, errorMessage, type Id, RpcError } from '../../mcp/protocol.ts';
-import { readBytes } from '../body.ts';
-import { judge } from '../judge.ts';
-import { type Incoming, type Route, route } from '../route.ts';
+import { readBytes } from '../serving/body.ts';
+import { type Incoming, type Route, route } from '../serving/route.ts';
+import { judge } from '../serving/submit-check.ts';
 import { DOOR, questionOf, refused, undecided } from './door.ts';
 import { invalid, isLetThrough, messageIn, serverOf, wantedBy } from './ext-authz-request.ts';
 import { notLetThrough } from './json-rpc.ts';

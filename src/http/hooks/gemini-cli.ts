@@ -5,8 +5,8 @@
 
 import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type JsonObject } from '../../core/json.ts';
-import type { ToolCall } from '../../core/situation.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { type Agent, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 
 export const geminiCli: Agent = {

@@ -3,7 +3,7 @@
 
 import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { GuardError } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/json.ts';
+import type { JsonObject } from '../../core/wire/json.ts';
 import {
   argumentsIn,
   extensionCall,

@@ -2,7 +2,7 @@
 // method, or an answer? What servers could read in different ways is refused, because the server reads the message itself.
 
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type Json, type JsonObject } from '../../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import { CONTINUATION, continuationOf } from '../../mcp/legs.ts';
 import type { Asked } from './door.ts';
 

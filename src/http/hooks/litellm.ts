@@ -4,13 +4,13 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type Json, MAX_CHECK_VALUES, parseJson } from '../../core/json.ts';
-import { splitName } from '../../core/name.ts';
-import type { ToolCall } from '../../core/situation.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
+import { splitName } from '../../core/text/name.ts';
+import { isObject, type Json, MAX_CHECK_VALUES, parseJson } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
-import { fit } from '../body.ts';
-import { judgeAll } from '../judge.ts';
-import { type Incoming, type Route, route } from '../route.ts';
+import { fit } from '../serving/body.ts';
+import { type Incoming, type Route, route } from '../serving/route.ts';
+import { judgeAll } from '../serving/submit-check.ts';
 import { type Asked, DOOR, questionOf, refused } from './door.ts';
 import { told } from './told.ts';
 

@@ -3,8 +3,8 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { isObject, type JsonObject } from '../../core/json.ts';
-import type { Route } from '../route.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
+import type { Route } from '../serving/route.ts';
 import { type Door, doorRoute } from './door.ts';
 import { askedAt, passedOn, wantLetThrough } from './json-rpc.ts';
 import { signedByObot } from './signature.ts';

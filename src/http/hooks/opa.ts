@@ -2,14 +2,14 @@
 // read is an error and never an empty object, which clients would take for an undefined decision.
 
 import { z } from 'zod';
-import { DECISIONS } from '../../core/decide.ts';
+import { DECISIONS } from '../../core/decision/decide.ts';
 import type { GuardError } from '../../core/errors.ts';
-import { isObject, type JsonObject } from '../../core/json.ts';
-import { serverNameFault, toolNameFault } from '../../core/name.ts';
+import { serverNameFault, toolNameFault } from '../../core/text/name.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
-import { headersOf, STATUS } from '../errors.ts';
-import { text } from '../fields.ts';
-import type { Route } from '../route.ts';
+import { headersOf, STATUS } from '../serving/errors.ts';
+import { text } from '../serving/fields.ts';
+import type { Route } from '../serving/route.ts';
 import { doorRoute } from './door.ts';
 import { told } from './told.ts';
 

@@ -1,6 +1,6 @@
 // Every door, a line each.
 
-import type { Route } from '../route.ts';
+import type { Route } from '../serving/route.ts';
 import { agentRoutes } from './agents.ts';
 import { arcadeRoute } from './arcade.ts';
 import { authzenMetadata, authzenRoutes } from './authzen-routes.ts';

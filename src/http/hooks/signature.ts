@@ -3,7 +3,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { isRecent, isSigned } from '../../guard/signed-requests.ts';
-import type { Signed } from '../route.ts';
+import type { Signed } from '../serving/route.ts';
 
 /** ToolHive signs the time, a dot and the body. A request that is older than 5 minutes, or from the future, is refused. */
 export const signedByToolHive: Signed = (body, request, { config, deps }) => {

@@ -1,6 +1,6 @@
 // What a caller is told about a call that may not proceed, in one text, where its protocol has room for no more.
 
-import { lackingText } from '../../core/approval.ts';
+import { lackingText } from '../../core/approvals/approval.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 
 export function told({ decision, reason, note, referenceId, lacking }: Verdict): string {

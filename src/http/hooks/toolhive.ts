@@ -3,8 +3,8 @@
 
 import { z } from 'zod';
 import type { GuardError } from '../../core/errors.ts';
-import type { Json } from '../../core/json.ts';
-import type { Route } from '../route.ts';
+import type { Json } from '../../core/wire/json.ts';
+import type { Route } from '../serving/route.ts';
 import { type Door, doorRoute } from './door.ts';
 import { askedAt, notLetThrough, passedOn, wantLetThrough } from './json-rpc.ts';
 import { signedByToolHive } from './signature.ts';

@@ -2,7 +2,7 @@
 
 import { EVENTS, eventName } from '../../core/agents/events.ts';
 import { invalidInput } from '../../core/errors.ts';
-import { isObject, type JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { type Agent, argumentsIn, blocked, inFolder, isCall, output, serverCall, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 

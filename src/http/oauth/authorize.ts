@@ -17,13 +17,13 @@ import {
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { redirectFault } from '../../guard/people/redirects.ts';
 import type { SignedIn } from '../../guard/people/sign-ins.ts';
-import { signedInOperator } from '../auth.ts';
-import { fields } from '../body.ts';
-import { STATUS } from '../errors.ts';
-import { issuerOf, requireSender, resourceOf } from '../origin.ts';
-import { type Incoming, type Route, route } from '../route.ts';
-import type { Services } from '../services.ts';
-import { seeOther, toSignIn } from '../sign-in.ts';
+import { seeOther, toSignIn } from '../pages/sign-in.ts';
+import { signedInOperator } from '../serving/auth.ts';
+import { fields } from '../serving/body.ts';
+import { STATUS } from '../serving/errors.ts';
+import { issuerOf, requireSender, resourceOf } from '../serving/origin.ts';
+import { type Incoming, type Route, route } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
 import { consentPage, noKeyPage, unusablePage } from './consent-page.ts';
 
 const PATH = '/oauth/authorize';

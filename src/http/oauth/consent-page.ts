@@ -6,8 +6,8 @@ import type { OAuthClient } from '../../guard/people/oauth-clients.ts';
 import { isLoopback } from '../../guard/people/redirects.ts';
 import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import type { OpenKey } from '../../store/people.ts';
-import { STATUS } from '../errors.ts';
-import { card, type Html, html, named, page } from '../page.ts';
+import { STATUS } from '../serving/errors.ts';
+import { card, type Html, html, named, page } from '../serving/page.ts';
 
 // With `no-referrer` a browser also hides the form's origin, by which the server recognises its own pages.
 const HEADERS = { 'Referrer-Policy': 'same-origin', 'X-Frame-Options': 'DENY' };

@@ -2,7 +2,7 @@
 
 import type { GuardError } from '../../core/errors.ts';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
-import { STATUS } from '../errors.ts';
+import { STATUS } from '../serving/errors.ts';
 
 /** Answers with tokens or about clients are never cached. */
 export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };

@@ -3,9 +3,9 @@
 // TOOLGATE_PUBLIC_URL, never from what a request says.
 
 import { z } from 'zod';
-import type { Config } from '../../config.ts';
-import { issuerOf, resourceOf } from '../origin.ts';
-import { type Route, route } from '../route.ts';
+import type { Config } from '../../settings/config.ts';
+import { issuerOf, resourceOf } from '../serving/origin.ts';
+import { type Route, route } from '../serving/route.ts';
 
 export const SCOPE = 'mcp';
 const RESOURCE_METADATA = '/.well-known/oauth-protected-resource';

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { registerClient } from '../../guard/people/oauth-clients.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route } from '../serving/route.ts';
 import { answering, NO_STORE, oauthRefusal } from './errors.ts';
 import { SCOPE } from './metadata.ts';
 

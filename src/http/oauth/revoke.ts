@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { revokeByToken } from '../../guard/people/oauth-tokens.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route } from '../serving/route.ts';
 import { answering, NO_STORE, oauthRefusal } from './errors.ts';
 
 export const revokeRoutes: Route[] = [

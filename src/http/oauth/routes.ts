@@ -1,6 +1,6 @@
 // All routes of the authorization server.
 
-import type { Route } from '../route.ts';
+import type { Route } from '../serving/route.ts';
 import { authorizeRoutes } from './authorize.ts';
 import { metadataRoutes } from './metadata.ts';
 import { registerRoutes } from './register.ts';

@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { resourceFault } from '../../guard/people/oauth-codes.ts';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { exchangeCode, refreshTokens } from '../../guard/people/oauth-tokens.ts';
-import { resourceOf } from '../origin.ts';
-import { clientOf, type Incoming, type Route, route } from '../route.ts';
+import { resourceOf } from '../serving/origin.ts';
+import { clientOf, type Incoming, type Route, route } from '../serving/route.ts';
 import { answering, NO_STORE, oauthRefusal } from './errors.ts';
 import { SCOPE } from './metadata.ts';
 

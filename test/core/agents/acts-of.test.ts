@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { agentCallOf } from '../../../src/core/agents/acts-of.ts';
 import { AGENTS, type AgentName } from '../../../src/core/agents/names.ts';
 import { TABLE } from '../../../src/core/agents/table.ts';
-import type { JsonObject } from '../../../src/core/json.ts';
+import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { knownTools } from './known-tools.ts';
 
 const FOLDER = '/srv/project';

@@ -3,7 +3,7 @@
 import type { Acts } from '../../../src/core/agents/acts.ts';
 import type { AgentName } from '../../../src/core/agents/names.ts';
 import { TABLE } from '../../../src/core/agents/table.ts';
-import type { Argument } from '../../../src/core/agents/tool.ts';
+import type { Argument } from '../../../src/core/agents/tools/tool.ts';
 
 const EFFECTS: Record<keyof Acts, readonly Argument[]> = {
   reads: ['reads', 'readsAndWrites'],

@@ -3,10 +3,10 @@
 
 import { expect, test } from 'bun:test';
 import type { Renaming } from '../../../src/core/agents/renaming.ts';
-import { compilePolicy } from '../../../src/core/compiled-policy.ts';
-import { consider } from '../../../src/core/consider.ts';
-import { decide } from '../../../src/core/decide.ts';
-import type { Rule } from '../../../src/core/policy.ts';
+import { consider } from '../../../src/core/decision/consider.ts';
+import { decide } from '../../../src/core/decision/decide.ts';
+import { compilePolicy } from '../../../src/core/policy/compiled-policy.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
 
 const SITUATION = {
   now: 0,

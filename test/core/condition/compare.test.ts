@@ -6,8 +6,8 @@ import { compareText, equal, isIn } from '../../../src/core/condition/compare.ts
 import { indexIn } from '../../../src/core/condition/search.ts';
 import { Steps } from '../../../src/core/condition/steps.ts';
 import { OVERFLOW } from '../../../src/core/condition/values.ts';
-import { parseJson } from '../../../src/core/json.ts';
-import { codePoints } from '../../../src/core/text-length.ts';
+import { codePoints } from '../../../src/core/text/text-length.ts';
+import { parseJson } from '../../../src/core/wire/json.ts';
 
 const SEED = { seed: 14, numRuns: 2_000 };
 // Both halves of pairs, also alone, and their neighbours.

@@ -11,7 +11,7 @@ import {
   Steps,
   types,
 } from '../../../src/core/condition/condition.ts';
-import { parseJson } from '../../../src/core/json.ts';
+import { parseJson } from '../../../src/core/wire/json.ts';
 
 const { DYN, STRING, listOf, mapOf, structOf } = types;
 

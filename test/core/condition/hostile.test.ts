@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test';
 import { compileCondition, Failure, Steps, types } from '../../../src/core/condition/condition.ts';
-import { parseJson } from '../../../src/core/json.ts';
-import { parseStrictly } from '../../../src/core/json-parser.ts';
+import { parseJson } from '../../../src/core/wire/json.ts';
+import { parseStrictly } from '../../../src/core/wire/json-parser.ts';
 
 const DECLARATIONS = { args: types.mapOf(types.STRING, types.DYN) };
 

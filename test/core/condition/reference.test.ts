@@ -8,7 +8,7 @@ import { ConditionFault } from '../../../src/core/condition/fault.ts';
 import { compilePattern } from '../../../src/core/condition/pattern-match.ts';
 import { Steps } from '../../../src/core/condition/steps.ts';
 import { DYN, mapOf, STRING } from '../../../src/core/condition/types.ts';
-import { parseJson } from '../../../src/core/json.ts';
+import { parseJson } from '../../../src/core/wire/json.ts';
 import { needExtra } from '../../support/need.ts';
 import { evaluate, shown } from './evaluate.ts';
 import { argumentTexts, expressions } from './expressions.ts';

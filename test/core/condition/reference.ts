@@ -2,8 +2,8 @@
 
 import { packagesOf } from '../../../scripts/extras.ts';
 import { double, Failure, integer, TypeName, type Value } from '../../../src/core/condition/values.ts';
-import { ExactNumber } from '../../../src/core/exact-number.ts';
-import type { Json } from '../../../src/core/json.ts';
+import { ExactNumber } from '../../../src/core/wire/exact-number.ts';
+import type { Json } from '../../../src/core/wire/json.ts';
 
 type Reference = typeof import('../../../scripts/node_modules/@bufbuild/cel/dist/esm/index.js');
 

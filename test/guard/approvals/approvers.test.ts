@@ -2,7 +2,7 @@
 // approval of a group is a vote, and the last one that is needed ends the question, as one denial does.
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import type { Event } from '../../../src/core/event.ts';
+import type { Event } from '../../../src/core/approvals/event.ts';
 import { lapse, resolveByLink, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { type Answerer, mayAnswer } from '../../../src/guard/approvals/approvers.ts';
 import type { Deps } from '../../../src/guard/deps.ts';

@@ -2,7 +2,7 @@
 // free is what they were bound to, to the last detail.
 
 import { expect, test } from 'bun:test';
-import type { Json } from '../../../src/core/json.ts';
+import type { Json } from '../../../src/core/wire/json.ts';
 import {
   type Binds,
   boundRuleDigest,

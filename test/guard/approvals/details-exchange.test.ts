@@ -1,7 +1,7 @@
 // Details that another replica holds, with somebody on the channel who listens, repeats, changes and forges messages.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import type { Details } from '../../../src/core/details.ts';
+import type { Details } from '../../../src/core/approvals/details.ts';
 import type { HeldDetails } from '../../../src/guard/approvals/details.ts';
 import {
   answerTo,

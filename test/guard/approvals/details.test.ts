@@ -1,7 +1,7 @@
 // What one process holds: bounded in bytes, the oldest go first, and overwritten when it is let go.
 
 import { afterAll, afterEach, beforeAll, expect, spyOn, test } from 'bun:test';
-import type { Details } from '../../../src/core/details.ts';
+import type { Details } from '../../../src/core/approvals/details.ts';
 import { HeldDetails } from '../../../src/guard/approvals/details.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { Vault } from '../../../src/guard/secrets.ts';

@@ -1,10 +1,10 @@
 // Answers that a passkey has to sign, with a software authenticator: what counts, everything that does not, and that what
-// is kept convinces somebody who does not ask the service (core/proof-check.ts).
+// is kept convinces somebody who does not ask the service (core/approvals/proof-check.ts).
 
 import { beforeEach, describe, expect, test } from 'bun:test';
-import { fingerprintOf, statementText } from '../../../src/core/assertion.ts';
-import { type Checked, checkProofs, type KnownKey } from '../../../src/core/proof-check.ts';
-import type { ApprovalProofs } from '../../../src/core/resources.ts';
+import type { ApprovalProofs } from '../../../src/core/api/resources.ts';
+import { fingerprintOf, statementText } from '../../../src/core/approvals/assertion.ts';
+import { type Checked, checkProofs, type KnownKey } from '../../../src/core/approvals/proof-check.ts';
 import { beginAnswer, resolveByLink, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';

@@ -5,9 +5,9 @@ import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { Annotations } from '../../../src/guard/check/annotations.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest } from '../../../src/guard/check/request.ts';
-import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { createKey } from '../../../src/guard/keys.ts';
+import { compareDefinitions, connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { depsAt } from '../deps.ts';
 

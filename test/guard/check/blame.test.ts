@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { GroupCommit } from '../../../src/guard/check/commit.ts';
-import type { Transaction } from '../../../src/store/db.ts';
+import type { Transaction } from '../../../src/store/engine/db.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
 import type { Patch } from '../../support/mutant.ts';
@@ -48,8 +48,8 @@ type Commit = typeof GroupCommit;
 /** The store is the tree's own, and so are its errors. */
 const OWN_ERRORS: Patch = {
   file: 'src/guard/check/commit.ts',
-  find: "from '../../store/db.ts';",
-  replace: `from '${join(ROOT, 'src/store/db.ts')}';`,
+  find: "from '../../store/engine/db.ts';",
+  replace: `from '${join(ROOT, 'src/store/engine/db.ts')}';`,
 };
 
 for (const engine of await engines()) {

@@ -3,22 +3,26 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { parseDuration } from '../../../src/core/duration.ts';
 import { GuardError } from '../../../src/core/errors.ts';
-import type { Json } from '../../../src/core/json.ts';
-import type { Rule } from '../../../src/core/policy.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
+import { parseDuration } from '../../../src/core/time/duration.ts';
+import type { Json } from '../../../src/core/wire/json.ts';
 import { resolveByOperator, withdraw } from '../../../src/guard/approvals/approvals.ts';
 import { endKey } from '../../../src/guard/approvals/end-key.ts';
 import { CheckWork, newMemory } from '../../../src/guard/check/check.ts';
 import { GroupCommit, LATER } from '../../../src/guard/check/commit.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
-import { compareDefinitions, connectTool, definitionDigest } from '../../../src/guard/connected-tools.ts';
 import type { Deps, GuardSettings } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { changeKey, createKey, type KeyNotify } from '../../../src/guard/keys.ts';
 import { Vault } from '../../../src/guard/secrets.ts';
 import { endSession, mintSession } from '../../../src/guard/sessions.ts';
+import {
+  compareDefinitions,
+  connectTool,
+  definitionDigest,
+} from '../../../src/guard/tool-servers/connected-tools.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { auditFailed, GuardError } from '../../../src/core/errors.ts';
 import { GroupCommit, LATER, MOVED } from '../../../src/guard/check/commit.ts';
-import type { Transaction } from '../../../src/store/db.ts';
+import type { Transaction } from '../../../src/store/engine/db.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
 import type { Patch } from '../../support/mutant.ts';

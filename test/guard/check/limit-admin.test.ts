@@ -6,7 +6,7 @@ import { recordChange } from '../../../src/guard/changes.ts';
 import { forgetCounts, resetLimit } from '../../../src/guard/check/limit-admin.ts';
 import { countLock, limitId } from '../../../src/guard/check/limits.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
-import { Blocked } from '../../../src/store/db.ts';
+import { Blocked } from '../../../src/store/engine/db.ts';
 import { addCounts, type LimitCount, usedOf } from '../../../src/store/limits.ts';
 import { NOW, onEachEngine } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';

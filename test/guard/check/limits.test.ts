@@ -2,9 +2,9 @@
 // lie ahead of the machine's, because audit entries have its time; on PostgreSQL the server's time counts as well.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { parseJson } from '../../../src/core/json.ts';
-import type { Limit } from '../../../src/core/limit.ts';
-import type { Rule } from '../../../src/core/policy.ts';
+import type { Limit } from '../../../src/core/policy/limit.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
+import { parseJson } from '../../../src/core/wire/json.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { recordChange } from '../../../src/guard/changes.ts';
 import { CheckWork, newMemory } from '../../../src/guard/check/check.ts';

@@ -3,7 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { GuardError } from '../../../src/core/errors.ts';
-import type { Rule } from '../../../src/core/policy.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { CheckWork } from '../../../src/guard/check/check.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
@@ -15,7 +15,7 @@ import { changeKey, createKey } from '../../../src/guard/keys.ts';
 import { changeOperator, deleteOperator, inviteOperator } from '../../../src/guard/people/operators.ts';
 import { mintToken } from '../../../src/guard/secrets.ts';
 import { findApproval } from '../../../src/store/approvals.ts';
-import { searchAudit } from '../../../src/store/audit-search.ts';
+import { searchAudit } from '../../../src/store/log/audit-search.ts';
 import { insertSession } from '../../../src/store/sessions.ts';
 import { NOW, openStore, sessionRecord, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';

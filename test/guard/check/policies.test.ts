@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { GuardError } from '../../../src/core/errors.ts';
-import type { Rule } from '../../../src/core/policy.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
 import { CompiledPolicies, createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import { ruleDigest } from '../../../src/guard/rule-digest.ts';
 import { insertPolicyVersion } from '../../../src/store/policies.ts';

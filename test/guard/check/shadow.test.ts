@@ -2,15 +2,15 @@
 // changes nothing. Calls are decided inside one transaction on either engine.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Limits, Rule } from '../../../src/core/policy.ts';
+import type { Limits, Rule } from '../../../src/core/policy/policy.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
-import { compareDefinitions, connectTool } from '../../../src/guard/connected-tools.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { changeKey, createKey } from '../../../src/guard/keys.ts';
-import { findAudit } from '../../../src/store/audit.ts';
-import type { Shadow } from '../../../src/store/audit-entry.ts';
+import { compareDefinitions, connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { findAudit } from '../../../src/store/log/audit.ts';
+import type { Shadow } from '../../../src/store/log/audit-entry.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';

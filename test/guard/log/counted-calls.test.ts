@@ -2,8 +2,8 @@
 // store's past is caught up, and after retention removed the entries. Examples are the newest entries of their group.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { floorTo } from '../../../src/core/buckets.ts';
-import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
+import { floorTo } from '../../../src/core/time/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
 import {
@@ -14,8 +14,8 @@ import {
 } from '../../../src/guard/log/counted-calls.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { countAgain, RECHECK_AGES, rollUp } from '../../../src/guard/log/rollups.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';

@@ -4,13 +4,13 @@
 // and examples must be those of the single entries.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { type CompiledPolicy, compilePolicy } from '../../../src/core/compiled-policy.ts';
-import type { Decision } from '../../../src/core/decide.ts';
-import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
-import type { JsonObject } from '../../../src/core/json.ts';
-import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy.ts';
-import type { RecordedCall } from '../../../src/core/reasons.ts';
-import { outcomeOf } from '../../../src/core/replay.ts';
+import type { Decision } from '../../../src/core/decision/decide.ts';
+import type { RecordedCall } from '../../../src/core/foresight/reasons.ts';
+import { outcomeOf } from '../../../src/core/foresight/replay.ts';
+import { type CompiledPolicy, compilePolicy } from '../../../src/core/policy/compiled-policy.ts';
+import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy/policy.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
+import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
@@ -20,8 +20,8 @@ import type { Difference } from '../../../src/guard/log/differences.ts';
 import { type Replay, replay } from '../../../src/guard/log/replay.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { mintSession } from '../../../src/guard/sessions.ts';
-import { findAudit, insertAudit } from '../../../src/store/audit.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
+import { findAudit, insertAudit } from '../../../src/store/log/audit.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { type Random, seeded } from '../../core/oracle.ts';
 import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { SEED } from '../../support/faults.ts';

@@ -2,22 +2,22 @@
 // counted, not sealed or not over stays; statistics remember; checks go on meanwhile.
 
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { parseCheckpoint } from '../../../src/core/checkpoint.ts';
-import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
+import { parseCheckpoint } from '../../../src/core/log/checkpoint.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { logKey } from '../../../src/guard/log/sealed-log.ts';
 import { stats } from '../../../src/guard/log/stats.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
-import { searchAudit } from '../../../src/store/audit-search.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../../../src/store/deliveries.ts';
 import { insertGrant } from '../../../src/store/grants.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
+import { searchAudit } from '../../../src/store/log/audit-search.ts';
+import { insertOutcomes } from '../../../src/store/log/outcomes.ts';
 import { insertMcpSession } from '../../../src/store/mcp-sessions.ts';
 import { insertNotification } from '../../../src/store/notifications.ts';
-import { insertOutcomes } from '../../../src/store/outcomes.ts';
 import { insertSession } from '../../../src/store/sessions.ts';
 import {
   approvalRecord,

@@ -2,12 +2,12 @@
 // with at a step, when a minute is counted again and when never, and what is forgotten.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { retire } from '../../../src/guard/log/retention.ts';
 import { countAgain, rolledUpTo, rollUp } from '../../../src/guard/log/rollups.ts';
 import { stats } from '../../../src/guard/log/stats.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';

@@ -3,12 +3,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { RECHECK_AGES, rollUp } from '../../../src/guard/log/rollups.ts';
 import { stats } from '../../../src/guard/log/stats.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
-import type { Db } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
 import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED, withMutant } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';

@@ -1,13 +1,13 @@
 // Entries anywhere in time, and statistics over them as their definition reads, for comparison with those of the program.
 
 import { expect } from 'bun:test';
-import { latencyClass, sliceOf, windowStart } from '../../../src/core/buckets.ts';
-import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts';
+import { latencyClass, sliceOf, windowStart } from '../../../src/core/time/buckets.ts';
+import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
 import { type Stats, stats } from '../../../src/guard/log/stats.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
-import type { Db } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { auditEntry, idAt } from '../../store/stores.ts';
 
 const DECISIONS = ['allow', 'allow', 'allow', 'deny', 'pending'] as const;

@@ -2,11 +2,11 @@
 // what is sealed; and what contradicts a checkpoint is never signed.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { type Checkpoint, checkpointText, signedNote } from '../../../src/core/checkpoint.ts';
+import { type Checkpoint, checkpointText, signedNote } from '../../../src/core/log/checkpoint.ts';
 import { proveInclusion } from '../../../src/guard/log/proofs.ts';
 import { logKey } from '../../../src/guard/log/sealed-log.ts';
-import type { Db } from '../../../src/store/db.ts';
-import { readSealing } from '../../../src/store/seals.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
+import { readSealing } from '../../../src/store/log/seals.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
 import { refusal } from '../../support/refusal.ts';

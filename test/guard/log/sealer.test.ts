@@ -2,8 +2,8 @@
 // do. sealed-log.test.ts tests what is sealed and signed.
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import type { Db } from '../../../src/store/db.ts';
-import { readSealing } from '../../../src/store/seals.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
+import { readSealing } from '../../../src/store/log/seals.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
 import { Clock, entries, MINUTE, sealerOn, write } from './sealing.ts';

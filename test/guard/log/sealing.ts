@@ -1,16 +1,16 @@
 // A store with a sealer on it whose clock the test holds, entries to seal, and the log read back whole.
 
-import { type Checkpoint, isSignedBy, parseCheckpoint } from '../../../src/core/checkpoint.ts';
-import { entryLeaf, shownEntry } from '../../../src/core/entry.ts';
-import { Tree } from '../../../src/core/merkle.ts';
+import { type Checkpoint, isSignedBy, parseCheckpoint } from '../../../src/core/log/checkpoint.ts';
+import { entryLeaf, shownEntry } from '../../../src/core/log/entry.ts';
+import { Tree } from '../../../src/core/log/merkle.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { type Lag, logKey, SealedLog } from '../../../src/guard/log/sealed-log.ts';
 import { Sealer, type SealerObserver, type SealerOptions } from '../../../src/guard/log/sealer.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
-import { type CheckpointRecord, listCheckpoints } from '../../../src/store/checkpoints.ts';
-import type { Db } from '../../../src/store/db.ts';
-import { listSealed } from '../../../src/store/seals.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
+import { type CheckpointRecord, listCheckpoints } from '../../../src/store/log/checkpoints.ts';
+import { listSealed } from '../../../src/store/log/seals.ts';
 import { auditEntry, idAt, NOW } from '../../store/stores.ts';
 import { depsAt } from '../deps.ts';
 

@@ -2,16 +2,16 @@
 // in the period that was counted, whatever other shadows and keys there are.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DECISIONS } from '../../../src/core/decide.ts';
-import { DAY, HOUR } from '../../../src/core/duration.ts';
-import type { Rule } from '../../../src/core/policy.ts';
+import { DECISIONS } from '../../../src/core/decision/decide.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
+import { DAY, HOUR } from '../../../src/core/time/duration.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { createKey } from '../../../src/guard/keys.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { shadowReport } from '../../../src/guard/log/shadow-report.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';

@@ -1,7 +1,12 @@
 // A stored checkpoint is ours only if our key signed it and the store says the same beside it: nothing less is built on.
 
 import { expect, test } from 'bun:test';
-import { type Checkpoint, checkpointText, signedNote, verifierKey } from '../../../src/core/checkpoint.ts';
+import {
+  type Checkpoint,
+  checkpointText,
+  signedNote,
+  verifierKey,
+} from '../../../src/core/log/checkpoint.ts';
 import { wantSigned } from '../../../src/guard/log/signed-checkpoints.ts';
 import { Vault } from '../../../src/guard/secrets.ts';
 

@@ -2,18 +2,18 @@
 // and what was not used for a longer time.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, HOUR } from '../../../src/core/duration.ts';
-import type { Rule } from '../../../src/core/policy.ts';
-import { parsePolicy } from '../../../src/core/policy-file.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
+import { parsePolicy } from '../../../src/core/policy-file/policy-file.ts';
+import { DAY, HOUR } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { suggestPolicy } from '../../../src/guard/log/suggest.ts';
 import { ruleDigest } from '../../../src/guard/rule-digest.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
-import { insertAudit } from '../../../src/store/audit.ts';
-import type { AuditEntry } from '../../../src/store/audit-entry.ts';
 import { insertConnectedTool, pinDefinition } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
+import { insertAudit } from '../../../src/store/log/audit.ts';
+import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { insertPolicy, insertPolicyVersion, updatePolicy } from '../../../src/store/policies.ts';
 import {
   approvalRecord,

@@ -2,11 +2,11 @@
 // hangs does not delay sealing.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { isSignedBy, parseCheckpoint } from '../../../src/core/checkpoint.ts';
+import { isSignedBy, parseCheckpoint } from '../../../src/core/log/checkpoint.ts';
 import { logKey } from '../../../src/guard/log/sealed-log.ts';
 import { type CheckpointTarget, sendCheckpoint } from '../../../src/guard/outgoing/checkpoint-target.ts';
 import { signS3 } from '../../../src/guard/outgoing/sign-s3.ts';
-import { unsentCheckpoint } from '../../../src/store/checkpoints.ts';
+import { unsentCheckpoint } from '../../../src/store/log/checkpoints.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
 import { Clock, entries, MINUTE, sealerOn, write } from '../log/sealing.ts';

@@ -40,7 +40,7 @@ const SENDERS: Record<string, string> = {
     const { Service } = await load('cli/hook/service.ts');
     await new Service('https://localhost:' + port).judge('/', 'a-key', new Uint8Array(1));`,
   postgres: `
-    const { options } = await load('store/postgres-connection.ts');
+    const { options } = await load('store/engine/postgres-connection.ts');
     const url = 'postgres://u:p@localhost:' + port + '/d?sslmode=verify-full';
     await new Bun.SQL(options({ url, pooling: 'session', patience: 1 })).unsafe('SELECT 1').execute();`,
 };

@@ -2,7 +2,7 @@
 // receiver at a time, what a stop waits for, whose lease holds, and what becomes of what cannot be decrypted.
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import { ATTEMPT_WAITS } from '../../../src/core/event.ts';
+import { ATTEMPT_WAITS } from '../../../src/core/approvals/event.ts';
 import { lapses } from '../../../src/guard/approvals/approvals.ts';
 import { type NotifySettings, notifications } from '../../../src/guard/approvals/notify/notify.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
@@ -13,8 +13,8 @@ import { createWebhook, rotateSecret } from '../../../src/guard/outgoing/webhook
 import { Worker } from '../../../src/guard/outgoing/worker.ts';
 import { mintToken } from '../../../src/guard/secrets.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
-import type { Db } from '../../../src/store/db.ts';
 import { leaseDeliveries, listSubscribers } from '../../../src/store/deliveries.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
 import { insertNotification, leaseNotifications } from '../../../src/store/notifications.ts';
 import { approvalRecord, NOW, openStore } from '../../store/stores.ts';
 import { inTime, until } from '../../support/faults.ts';

@@ -1,8 +1,8 @@
 // What a provider's claims come to: which e-mail counts, and which role groups and settings give.
 
 import { describe, expect, test } from 'bun:test';
-import { loadConfig } from '../../../src/config.ts';
 import { type ClaimRules, type Claims, readPerson } from '../../../src/guard/people/claims.ts';
+import { loadConfig } from '../../../src/settings/config.ts';
 
 const RULES: ClaimRules = {
   oidcAllowedDomains: [],

@@ -13,7 +13,7 @@ import {
   resetOperator,
 } from '../../../src/guard/people/operators.ts';
 import { recognise, signIn, signOut } from '../../../src/guard/people/sign-ins.ts';
-import type { Db } from '../../../src/store/db.ts';
+import type { Db } from '../../../src/store/engine/db.ts';
 import { OTHER_PASSWORD, PASSWORD } from '../../operators/people.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';

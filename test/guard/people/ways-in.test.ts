@@ -6,7 +6,7 @@ import { newId } from '../../../src/guard/ids.ts';
 import { deleteOperator, inviteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { offerSetup, setUpFirstAdmin } from '../../../src/guard/people/setup.ts';
 import { openSignIn } from '../../../src/guard/people/sign-ins.ts';
-import type { Queries } from '../../../src/store/db.ts';
+import type { Queries } from '../../../src/store/engine/db.ts';
 import { insertIdentity } from '../../../src/store/identities.ts';
 import { insertCode } from '../../../src/store/oauth.ts';
 import { insertInvitation, insertOperator } from '../../../src/store/operators.ts';

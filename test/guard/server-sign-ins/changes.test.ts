@@ -3,12 +3,12 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { endKey } from '../../../src/guard/approvals/end-key.ts';
-import { disconnectTool, type OAuthSettings } from '../../../src/guard/connected-tools.ts';
-import { editTool, type ToolChanges } from '../../../src/guard/edit-tool.ts';
 import { changeKey } from '../../../src/guard/keys.ts';
 import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
 import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
+import { disconnectTool, type OAuthSettings } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { editTool, type ToolChanges } from '../../../src/guard/tool-servers/edit-tool.ts';
 import { type ConnectedTool, findTool, removeConnectedTool } from '../../../src/store/connected-tools.ts';
 import { removeOperator } from '../../../src/store/operators.ts';
 import {

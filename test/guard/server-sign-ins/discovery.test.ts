@@ -2,13 +2,13 @@
 // itself, which client we are there, which scopes we ask for, and what of its answers is believed.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import type { OAuthSettings } from '../../../src/guard/connected-tools.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
-import { editTool } from '../../../src/guard/edit-tool.ts';
 import { readChallenge } from '../../../src/guard/server-sign-ins/challenge.ts';
 import { covers } from '../../../src/guard/server-sign-ins/discovery.ts';
 import { isSameHost } from '../../../src/guard/server-sign-ins/endpoints.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
+import type { OAuthSettings } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { editTool } from '../../../src/guard/tool-servers/edit-tool.ts';
 import { type ConnectedTool, findTool } from '../../../src/store/connected-tools.ts';
 import { countServerClients } from '../../../src/store/server-sign-ins.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';

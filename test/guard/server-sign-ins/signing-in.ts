@@ -1,9 +1,9 @@
 // A key with a Connected Tool behind OAuth on an open store, and a person's browser that signs in to its server.
 
-import { connectTool, type OAuthSettings } from '../../../src/guard/connected-tools.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import type { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
+import { connectTool, type OAuthSettings } from '../../../src/guard/tool-servers/connected-tools.ts';
 import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertOperator, updateOperatorGroups } from '../../../src/store/operators.ts';

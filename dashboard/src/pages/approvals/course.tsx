@@ -1,7 +1,7 @@
 // The course of an approval, step by step: asked, told, voted on, answered, used, forwarded; and what is still to come.
 
 import type { ComponentChildren } from 'preact';
-import { askerName } from '../../../../src/core/surface.ts';
+import { askerName } from '../../../../src/core/text/surface.ts';
 import { inWords, now } from '../../clock.ts';
 import { Left, Named, Time } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';

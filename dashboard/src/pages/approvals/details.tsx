@@ -1,8 +1,8 @@
 // What a call would do: the question of its rule and the arguments that the rule shows. An agent chose the values, so
 // each stands apart from our own words. The service keeps them in memory only, so they can be gone.
 
-import { DETAILS_GONE, type Details, questionParts } from '../../../../src/core/details.ts';
-import { visible } from '../../../../src/core/visible.ts';
+import { DETAILS_GONE, type Details, questionParts } from '../../../../src/core/approvals/details.ts';
+import { visible } from '../../../../src/core/text/visible.ts';
 import { Named } from '../../components/text.tsx';
 import { Value, WholeValue } from '../../components/value.tsx';
 import { type Held, type Place, shownOf } from './sight.ts';

@@ -1,7 +1,7 @@
 // What is known about a question from what is stored anyway, in small pieces: the tool's description, whether the tool
 // has changed, the rule that asks, earlier answers, and the latest calls of the agent.
 
-import { answeredBy, earlierCounts, lackingText } from '../../../../src/core/approval.ts';
+import { answeredBy, earlierCounts, lackingText } from '../../../../src/core/approvals/approval.ts';
 import { Ago, Badge, DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 

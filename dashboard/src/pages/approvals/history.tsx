@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
-import { answeredBy } from '../../../../src/core/approval.ts';
+import { answeredBy } from '../../../../src/core/approvals/approval.ts';
 import { queryOf } from '../../api.ts';
 import { inWords, now } from '../../clock.ts';
 import { Panel } from '../../components/page.tsx';

@@ -1,7 +1,7 @@
 // What the person has in front of them of a call, and what an approval therefore has to name: nobody approves by accident
 // what they were not shown.
 
-import { beginningOf, type Details } from '../../../../src/core/details.ts';
+import { beginningOf, type Details } from '../../../../src/core/approvals/details.ts';
 import type { Approval, WholeApproval } from '../../resources.ts';
 
 export type Held = Partial<

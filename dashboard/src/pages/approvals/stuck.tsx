@@ -2,7 +2,7 @@
 // for groups in which nobody can answer.
 
 import { useEffect } from 'preact/hooks';
-import { groupWarning } from '../../../../src/core/approval.ts';
+import { groupWarning } from '../../../../src/core/approvals/approval.ts';
 import { Named } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import { pending } from '../../pending.ts';

@@ -1,7 +1,7 @@
 // One entry of the audit log with all its details, and links to similar entries.
 
 import type { ComponentChildren } from 'preact';
-import { surfaceName } from '../../../../src/core/surface.ts';
+import { surfaceName } from '../../../../src/core/text/surface.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
 import { RuleLinks } from '../../components/rule-links.tsx';

@@ -1,8 +1,8 @@
 // The controls of the audit log's filters. Each change opens another address, and the page shows what the address says.
 
 import { useEffect } from 'preact/hooks';
-import { SURFACES, surfaceName } from '../../../../src/core/surface.ts';
-import { visible } from '../../../../src/core/visible.ts';
+import { SURFACES, surfaceName } from '../../../../src/core/text/surface.ts';
+import { visible } from '../../../../src/core/text/visible.ts';
 import { Field } from '../../components/field.tsx';
 import { keyName, keys, loadKeys, loadPeople, people, personName } from '../../names.ts';
 import { type Filters, fromLocalInput, localInput, SPAN_NAMES } from './filters.ts';

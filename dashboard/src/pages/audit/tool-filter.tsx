@@ -2,8 +2,8 @@
 // name of a tool as that tool alone, so the page says so if other names contain it too.
 
 import { useEffect, useState } from 'preact/hooks';
-import { splitName } from '../../../../src/core/name.ts';
-import { isExactly, nameMatcher, type ToolName } from '../../../../src/core/name-search.ts';
+import { isExactly, nameMatcher, type ToolName } from '../../../../src/core/log/name-search.ts';
+import { splitName } from '../../../../src/core/text/name.ts';
 import { get } from '../../api.ts';
 import { Combobox } from '../../components/combobox.tsx';
 import { Named } from '../../components/text.tsx';

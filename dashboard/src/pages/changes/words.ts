@@ -1,6 +1,6 @@
 // What a change says to people: what was done to what, where that can be looked at, and what else is known about it.
 
-import { safeJson } from '../../../../src/core/visible.ts';
+import { safeJson } from '../../../../src/core/text/visible.ts';
 import type { Change } from '../../resources.ts';
 
 /** What happens to an approval is about the call that waits for it. */

@@ -1,7 +1,7 @@
 // A tool whose definition differs from the accepted one: shows the change and accepts it.
 
-import { diffLines } from '../../../../src/core/diff.ts';
-import { safeJson, visible } from '../../../../src/core/visible.ts';
+import { diffLines } from '../../../../src/core/text/diff.ts';
+import { safeJson, visible } from '../../../../src/core/text/visible.ts';
 import { announce } from '../../announce.ts';
 import { post } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';

@@ -1,7 +1,7 @@
 // The evaluator behind use-outlook.ts: the one of the service.
 
-import { compilePolicy } from '../../../../src/core/compiled-policy.ts';
-import { type Outlook, outlookOf } from '../../../../src/core/outlook.ts';
+import { type Outlook, outlookOf } from '../../../../src/core/foresight/outlook.ts';
+import { compilePolicy } from '../../../../src/core/policy/compiled-policy.ts';
 import type { WholePolicy } from '../../resources.ts';
 
 export type Foresee = (serverName: string, toolName: string) => Outlook;

@@ -1,7 +1,7 @@
 // The forms for a new key and for changing one. The caller shows the new key once.
 
 import { useState } from 'preact/hooks';
-import { visible } from '../../../../src/core/visible.ts';
+import { visible } from '../../../../src/core/text/visible.ts';
 import { announce } from '../../announce.ts';
 import { patch, post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';

@@ -1,6 +1,6 @@
 // The choice of a shadow for a key that has none.
 
-import { visible } from '../../../../src/core/visible.ts';
+import { visible } from '../../../../src/core/text/visible.ts';
 import { announce } from '../../announce.ts';
 import { patch } from '../../api.ts';
 import { Field } from '../../components/field.tsx';

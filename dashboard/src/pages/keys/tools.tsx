@@ -1,6 +1,6 @@
 // The tools that a server offers: what the key's policy says about each, in a word and a colour, and which of them changed.
 
-import type { Outlook } from '../../../../src/core/outlook.ts';
+import type { Outlook } from '../../../../src/core/foresight/outlook.ts';
 import { Named } from '../../components/text.tsx';
 import type { ConnectedTool } from '../../resources.ts';
 import { isReachable } from './contact.ts';

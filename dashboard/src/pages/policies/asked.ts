@@ -1,8 +1,8 @@
 // What a link to the editor asks for: a rule for a tool (`add`), or the text that a key's calls suggest (`suggest`).
 // Anybody can write such a link, so it only ever changes the unsaved text, and what it names is looked at first.
 
-import { splitName } from '../../../../src/core/name.ts';
-import { ACTIONS, type Action } from '../../../../src/core/policy.ts';
+import { ACTIONS, type Action } from '../../../../src/core/policy/policy.ts';
+import { splitName } from '../../../../src/core/text/name.ts';
 
 export type Asked =
   | { kind: 'rule'; action: Action; tool: string; above: number | null; version: number | null }

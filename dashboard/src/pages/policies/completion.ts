@@ -8,11 +8,11 @@ import {
   snippet,
 } from '@codemirror/autocomplete';
 import type { EditorState } from '@codemirror/state';
-import { DEFAULT_CHANNEL } from '../../../../src/core/channel.ts';
 import { type Entry, MANUAL } from '../../../../src/core/condition/manual.ts';
-import { BEYONDS, type Limit, PERIODS, SUBJECTS } from '../../../../src/core/limit.ts';
-import { ACTIONS, type Approvers, type Escalation, type Rule } from '../../../../src/core/policy.ts';
-import { VARIABLES } from '../../../../src/core/situation.ts';
+import { DEFAULT_CHANNEL } from '../../../../src/core/policy/channel.ts';
+import { BEYONDS, type Limit, PERIODS, SUBJECTS } from '../../../../src/core/policy/limit.ts';
+import { ACTIONS, type Approvers, type Escalation, type Rule } from '../../../../src/core/policy/policy.ts';
+import { VARIABLES } from '../../../../src/core/policy/situation.ts';
 import { limitNames, type Place, placeAt } from './place.ts';
 
 export function complete(context: CompletionContext): CompletionResult | null {

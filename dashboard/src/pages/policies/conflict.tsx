@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { diffLines } from '../../../../src/core/diff.ts';
+import { diffLines } from '../../../../src/core/text/diff.ts';
 import { Difference } from '../../components/difference.tsx';
 import { Ago, Copy } from '../../components/text.tsx';
 import type { WholePolicy } from '../../resources.ts';

@@ -1,9 +1,9 @@
 // The text of a policy that is being edited: its problems, and the policy that it stands for. The same functions as in
 // the service and the command line read it.
 
-import { type CompiledPolicy, compilePolicy } from '../../../../src/core/compiled-policy.ts';
-import { MAX_TEXT } from '../../../../src/core/policy.ts';
-import { type Problem, parsePolicy } from '../../../../src/core/policy-file.ts';
+import { type CompiledPolicy, compilePolicy } from '../../../../src/core/policy/compiled-policy.ts';
+import { MAX_TEXT } from '../../../../src/core/policy/policy.ts';
+import { type Problem, parsePolicy } from '../../../../src/core/policy-file/policy-file.ts';
 
 export interface Draft {
   text: string;

@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { diffLines } from '../../../../src/core/diff.ts';
+import { diffLines } from '../../../../src/core/text/diff.ts';
 import { announce } from '../../announce.ts';
 import { get, Refusal } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';

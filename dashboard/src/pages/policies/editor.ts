@@ -9,7 +9,7 @@ import { EditorState } from '@codemirror/state';
 import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { minimalSetup } from 'codemirror';
-import type { Problem } from '../../../../src/core/policy-file.ts';
+import type { Problem } from '../../../../src/core/policy-file/policy-file.ts';
 import type { AddedLines } from './added-lines.ts';
 import { complete } from './completion.ts';
 import { conditionColours } from './conditions.ts';

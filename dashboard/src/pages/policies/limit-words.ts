@@ -1,6 +1,6 @@
 // A limit in words, for people: `at most 500 of args.amount each day (Europe/Berlin) per key`.
 
-import { type Limit, windowText } from '../../../../src/core/limit.ts';
+import { type Limit, windowText } from '../../../../src/core/policy/limit.ts';
 
 export function limitWords(limit: Limit): string {
   const { calls, sum, atMost, zone, per = 'key', beyond } = limit;

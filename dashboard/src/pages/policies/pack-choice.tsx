@@ -2,7 +2,7 @@
 // was there before.
 
 import { useState } from 'preact/hooks';
-import { wantsFolder } from '../../../../src/core/pack-folder.ts';
+import { wantsFolder } from '../../../../src/core/policy-file/pack-folder.ts';
 import { announce } from '../../announce.ts';
 import { Field } from '../../components/field.tsx';
 import { Problem } from '../../components/states.tsx';

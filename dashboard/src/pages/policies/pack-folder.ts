@@ -1,6 +1,6 @@
 // The folder that a person puts into the text of a pack.
 
-import { folderFault, withFolder } from '../../../../src/core/pack-folder.ts';
+import { folderFault, withFolder } from '../../../../src/core/policy-file/pack-folder.ts';
 
 export const FOLDER_HINT =
   'Where the agent works: the whole path on its machine, or that of the folder that holds all of its projects.';

@@ -2,7 +2,7 @@
 // text stays as it was written.
 
 import { isMap, isScalar, parseDocument } from 'yaml';
-import { safeJson } from '../../../../src/core/visible.ts';
+import { safeJson } from '../../../../src/core/text/visible.ts';
 
 export function renamed(text: string, about: { name: string; description: string }): string {
   const { contents } = parseDocument(text);

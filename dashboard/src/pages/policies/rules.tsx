@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Problem } from '../../../../src/core/policy-file.ts';
+import type { Problem } from '../../../../src/core/policy-file/policy-file.ts';
 import { Loading, Problem as Refused } from '../../components/states.tsx';
 import { Named } from '../../components/text.tsx';
 import type { AddedLines } from './added-lines.ts';

@@ -1,8 +1,8 @@
 // The trace of a call that was tried: each rule that matches by name, what its conditions came to and what they read,
 // and which rule decided.
 
-import type { Simulated } from '../../../../src/core/simulate.ts';
-import type { Detail, TraceStep } from '../../../../src/core/trace.ts';
+import type { Simulated } from '../../../../src/core/decision/simulate.ts';
+import type { Detail, TraceStep } from '../../../../src/core/decision/trace.ts';
 import { Badge, Named, type Tone } from '../../components/text.tsx';
 import type { Rule } from '../../resources.ts';
 

@@ -1,10 +1,10 @@
-// A call that is tried on the text in the editor: what a person wrote into the form, read strictly. core/simulate.ts
+// A call that is tried on the text in the editor: what a person wrote into the form, read strictly. core/decision/simulate.ts
 // decides about it, in the browser; nothing is sent.
 
-import type { CompiledPolicy } from '../../../../src/core/compiled-policy.ts';
-import { type Details, detailsOf } from '../../../../src/core/details.ts';
-import { isObject, type JsonObject, parseJson } from '../../../../src/core/json.ts';
-import { callOf, type Simulated, simulate, usedFault } from '../../../../src/core/simulate.ts';
+import { type Details, detailsOf } from '../../../../src/core/approvals/details.ts';
+import { callOf, type Simulated, simulate, usedFault } from '../../../../src/core/decision/simulate.ts';
+import type { CompiledPolicy } from '../../../../src/core/policy/compiled-policy.ts';
+import { isObject, type JsonObject, parseJson } from '../../../../src/core/wire/json.ts';
 
 /** The fields of the form as they are written; an empty one is left out of the call. */
 export interface Form {

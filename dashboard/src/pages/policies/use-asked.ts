@@ -3,7 +3,7 @@
 
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { visible } from '../../../../src/core/visible.ts';
+import { visible } from '../../../../src/core/text/visible.ts';
 import { post } from '../../api.ts';
 import { isSpan, type Span, since } from '../../components/span-choice.tsx';
 import type { WholePolicy } from '../../resources.ts';

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import { diffLines } from '../../../../src/core/diff.ts';
+import { diffLines } from '../../../../src/core/text/diff.ts';
 import { announce } from '../../announce.ts';
 import { Confirm, Dialog } from '../../components/dialog.tsx';
 import { Difference } from '../../components/difference.tsx';

@@ -1,8 +1,8 @@
 // The text of a policy with a rule that a link asks for, at the place where it decides: above the rule that decided the
 // call, or at the end if none matched.
 
-import { insertRule } from '../../../../src/core/insert-rule.ts';
-import { splitName } from '../../../../src/core/name.ts';
+import { insertRule } from '../../../../src/core/policy-file/insert-rule.ts';
+import { splitName } from '../../../../src/core/text/name.ts';
 import type { AddedLines } from './added-lines.ts';
 import type { Asked } from './asked.ts';
 import { compiledDraft, draftOf } from './draft.ts';

@@ -1,7 +1,7 @@
 // The tools of Claude Code (2.1), of Qoder, which has the same, and of Qwen Code, which speaks like it.
 
-import { plan, type Tools, tool } from '../tool.ts';
 import { GREP } from './grep.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 /** The calls of a subagent are judged like all others, unless it works elsewhere (`isolation`). */
 const SUBAGENT = plan(

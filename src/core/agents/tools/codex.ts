@@ -1,6 +1,6 @@
 // The tools of Codex (0.166), by the names that hooks are told; its shell is `shell` here.
 
-import { plan, type Tools, tool } from '../tool.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 /**
  * The event's folder is the one in which the command runs, which the model may choose. `write_stdin` starts no hook, so a

@@ -1,6 +1,6 @@
 // The tools of GitHub Copilot CLI.
 
-import { plan, type Tools, tool } from '../tool.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 const COPILOT_SHELL = tool({
   command: 'runs',

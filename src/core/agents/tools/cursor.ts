@@ -1,7 +1,7 @@
 // The tools of Cursor, and its events about one thing each.
 
-import { plan, type Tools, tool } from '../tool.ts';
 import { GREP } from './grep.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 /** The first four are not its tools but events of their own. A search without a path looks into all open folders. */
 export const CURSOR: Tools = {

@@ -1,6 +1,6 @@
 // The tools of Gemini CLI (0.61).
 
-import { plan, type Tools, tool } from '../tool.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 /** Without a folder it searches all folders of the workspace, which the event does not name. */
 const GEMINI_GREP = tool({

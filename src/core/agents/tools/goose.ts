@@ -1,6 +1,6 @@
 // The tools of Goose.
 
-import { type Tools, tool } from '../tool.ts';
+import { type Tools, tool } from './tool.ts';
 
 const OWN: Tools = {
   shell: tool({ command: 'runs', timeout_secs: 'number' }),

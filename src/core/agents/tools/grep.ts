@@ -1,6 +1,6 @@
 // A search by ripgrep, as Claude Code and Cursor have it.
 
-import type { Tool } from '../tool.ts';
+import type { Tool } from './tool.ts';
 
 export const GREP: Tool['args'] = {
   pattern: 'text',

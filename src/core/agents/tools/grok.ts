@@ -1,6 +1,6 @@
 // The tools of Grok. What its other tools are called is not published.
 
-import { plan, type Tools, tool } from '../tool.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 const GROK_SHELL = tool({
   command: 'runs',

@@ -1,6 +1,6 @@
 // The tools of the agent in Visual Studio Code.
 
-import { plan, type Tools, tool } from '../tool.ts';
+import { plan, type Tools, tool } from './tool.ts';
 
 const VSCODE_SHELL = tool({
   command: 'runs',

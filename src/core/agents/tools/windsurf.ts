@@ -1,6 +1,6 @@
 // The events of Windsurf, by the actions that they are about.
 
-import { type Tools, tool } from '../tool.ts';
+import { type Tools, tool } from './tool.ts';
 
 export const WINDSURF: Tools = {
   run_command: tool({ command_line: 'runs' }),

@@ -2,7 +2,7 @@
 // Every send has its own connection and one time limit, so a server that stalls delays nothing else.
 
 import { isIP } from 'node:net';
-import { visible } from '../../../core/visible.ts';
+import { visible } from '../../../core/text/visible.ts';
 import { lookUp } from '../../outgoing/names.ts';
 import { htmlText, plainText } from './mail-text.ts';
 import { clipped, fullName, type NotificationMessage } from './message.ts';

@@ -1,9 +1,9 @@
 // Whether messages about approvals reach people: for each channel how its newest messages did, and a test message that is
 // sent at once, in the same way as a real one. A test asks nothing: its links lead to no approval.
 
-import { type Channel, DEFAULT_CHANNEL } from '../../../core/channel.ts';
 import { GuardError } from '../../../core/errors.ts';
-import { maskedEmail, maskedUrl } from '../../../core/masked.ts';
+import { type Channel, DEFAULT_CHANNEL } from '../../../core/policy/channel.ts';
+import { maskedEmail, maskedUrl } from '../../../core/text/masked.ts';
 import { type ChannelKind, listNewestOf, type SentMessage } from '../../../store/notifications.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../ids.ts';

@@ -2,10 +2,10 @@
 // unchanged, except that invisible characters, and those that reorder text, are written as escapes. mail-text.ts and the
 // channels beside this file make texts of it.
 
-import type { Resolution } from '../../../core/approval.ts';
-import type { Details } from '../../../core/details.ts';
-import { joinName } from '../../../core/name.ts';
-import { visible } from '../../../core/visible.ts';
+import type { Resolution } from '../../../core/approvals/approval.ts';
+import type { Details } from '../../../core/approvals/details.ts';
+import { joinName } from '../../../core/text/name.ts';
+import { visible } from '../../../core/text/visible.ts';
 
 /** What every message says about the call. */
 export interface CallFacts {

@@ -1,9 +1,9 @@
 // Makes one attempt to send one notification: decrypts the token, makes the link from it and sends that through the
 // channel. The token is deleted once it was sent or the approval has ended. The channels make the texts and send them.
 
-import type { Channel } from '../../../core/channel.ts';
-import { beginningOf } from '../../../core/details.ts';
-import { waitAfter } from '../../../core/event.ts';
+import { beginningOf } from '../../../core/approvals/details.ts';
+import { waitAfter } from '../../../core/approvals/event.ts';
+import type { Channel } from '../../../core/policy/channel.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
 import {

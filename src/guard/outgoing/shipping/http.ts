@@ -3,7 +3,7 @@
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { HttpShape, HttpTarget } from '../../../core/shipping.ts';
+import type { HttpShape, HttpTarget } from '../../../core/log/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
 import { inOneLine, shippedValue } from './line.ts';

@@ -1,7 +1,7 @@
 // How far a target is behind the sealed log.
 
-import { entryIdAt, readSealing } from '../../../store/seals.ts';
-import { listShipping, type ShippingState } from '../../../store/shipping.ts';
+import { entryIdAt, readSealing } from '../../../store/log/seals.ts';
+import { listShipping, type ShippingState } from '../../../store/log/shipping.ts';
 import type { Deps } from '../../deps.ts';
 import { timeOfId } from '../../ids.ts';
 

@@ -1,7 +1,7 @@
 // How an entry is written for receivers: one line of JSON, in the schema that the server file chooses.
 
-import { ocsfEvent } from '../../../core/ocsf.ts';
-import type { Schema } from '../../../core/shipping.ts';
+import { ocsfEvent } from '../../../core/log/ocsf.ts';
+import type { Schema } from '../../../core/log/shipping.ts';
 import type { Shipped } from './target.ts';
 
 export function shippedValue({ seq, entry }: Shipped, schema: Schema): object {

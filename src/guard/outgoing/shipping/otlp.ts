@@ -4,11 +4,11 @@
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Decision } from '../../../core/decide.ts';
+import type { Decision } from '../../../core/decision/decide.ts';
+import type { OtlpTarget, Schema } from '../../../core/log/shipping.ts';
 import { LOGS, type LogRecord, logsRequest, type Severity } from '../../../core/otlp/logs.ts';
 import { encode } from '../../../core/otlp/protobuf.ts';
 import { rejectedItems } from '../../../core/otlp/rejected.ts';
-import type { OtlpTarget, Schema } from '../../../core/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
 import { shippedLine } from './line.ts';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { S3Target, Schema } from '../../../core/shipping.ts';
+import type { S3Target, Schema } from '../../../core/log/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { SendError, sendBody } from '../send.ts';
 import { type S3Key, signS3 } from '../sign-s3.ts';

@@ -2,10 +2,10 @@
 // moves after the target has confirmed a batch. Every replica runs one loop for each target; a lease lets one of them
 // send at a time. Targets do not wait for each other, and nothing else waits for them.
 
-import { shownEntry } from '../../../core/entry.ts';
 import { GuardError } from '../../../core/errors.ts';
+import { shownEntry } from '../../../core/log/entry.ts';
 import { endLease, takeLease } from '../../../store/leases.ts';
-import { listSealed } from '../../../store/seals.ts';
+import { listSealed } from '../../../store/log/seals.ts';
 import {
   addShipping,
   findShipping,
@@ -13,7 +13,7 @@ import {
   noteShippingError,
   type ShippingState,
   skipShipping,
-} from '../../../store/shipping.ts';
+} from '../../../store/log/shipping.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../ids.ts';
 import { SendError } from '../send.ts';

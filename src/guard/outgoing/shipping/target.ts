@@ -1,8 +1,8 @@
 // What every receiver of the shipped audit log has in common. One file for each type of receiver says how entries are
 // sent there; shipper.ts reads the entries, keeps the cursor, and decides when to try again.
 
-import type { ShownEntry } from '../../../core/entry.ts';
-import type { AuditEntry } from '../../../store/audit-entry.ts';
+import type { ShownEntry } from '../../../core/log/entry.ts';
+import type { AuditEntry } from '../../../store/log/audit-entry.ts';
 import { SendError } from '../send.ts';
 
 /** An entry and its place in the sealed log. */

@@ -1,6 +1,6 @@
 // Makes the target that the server file declares.
 
-import type { ShippingTarget } from '../../../core/shipping.ts';
+import type { ShippingTarget } from '../../../core/log/shipping.ts';
 import type { Target } from './target.ts';
 
 /** The operator has named the receiver, and it is often on a private network. */

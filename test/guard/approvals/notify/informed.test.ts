@@ -2,7 +2,7 @@
 // for Teams, which is checked against what Microsoft documents.
 
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { Details } from '../../../../src/core/details.ts';
+import type { Details } from '../../../../src/core/approvals/details.ts';
 import { sendNotification } from '../../../../src/guard/approvals/notify/http.ts';
 import { htmlText, plainText } from '../../../../src/guard/approvals/notify/mail-text.ts';
 import { approvalLinks, type NotificationMessage } from '../../../../src/guard/approvals/notify/message.ts';

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
-import { visible } from '../../../../src/core/visible.ts';
+import { visible } from '../../../../src/core/text/visible.ts';
 import { sendEmail } from '../../../../src/guard/approvals/notify/email.ts';
 import { sendNotification } from '../../../../src/guard/approvals/notify/http.ts';
 import { htmlText, plainText } from '../../../../src/guard/approvals/notify/mail-text.ts';

@@ -2,7 +2,7 @@
 // Slack sends back stays below the bound, and nothing hides, reorders or begins a line of its own.
 
 import { afterAll, expect, test } from 'bun:test';
-import type { Details } from '../../../../src/core/details.ts';
+import type { Details } from '../../../../src/core/approvals/details.ts';
 import { SlackApi, type SlackMessage } from '../../../../src/guard/approvals/notify/slack-bot/api.ts';
 import {
   type About,

@@ -1,6 +1,6 @@
 // Entries for tests of receivers, which see them only as they are shown.
 
-import { shownEntry } from '../../../../src/core/entry.ts';
+import { shownEntry } from '../../../../src/core/log/entry.ts';
 import type { Shipped } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { auditEntry } from '../../../store/stores.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import { HTTP_SHAPES, type HttpTarget, SCHEMAS } from '../../../../src/core/shipping.ts';
+import { HTTP_SHAPES, type HttpTarget, SCHEMAS } from '../../../../src/core/log/shipping.ts';
 import { httpTarget } from '../../../../src/guard/outgoing/shipping/http.ts';
 import { BatchRefused } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { refusal } from '../../../support/refusal.ts';

@@ -2,9 +2,9 @@
 // collector takes them, and records that a collector rejects do not count as received.
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import type { OtlpTarget } from '../../../../src/core/log/shipping.ts';
 import { encode, type Message } from '../../../../src/core/otlp/protobuf.ts';
 import { rejectedItems } from '../../../../src/core/otlp/rejected.ts';
-import type { OtlpTarget } from '../../../../src/core/shipping.ts';
 import { otlpTarget } from '../../../../src/guard/outgoing/shipping/otlp.ts';
 import { BatchRefused, type Shipped } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { Collector, canDecode } from '../../../support/collector.ts';

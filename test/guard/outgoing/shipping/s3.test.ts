@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
-import type { S3Target } from '../../../../src/core/shipping.ts';
+import type { S3Target } from '../../../../src/core/log/shipping.ts';
 import { objectName, patient, portion, s3Target } from '../../../../src/guard/outgoing/shipping/s3.ts';
 import { signS3 } from '../../../../src/guard/outgoing/sign-s3.ts';
 import { S3_KEY, S3Service } from '../../../support/rclone.ts';

@@ -2,8 +2,8 @@
 // that moves only after the answer and never back, and entries that are gone.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { DAY, MINUTE } from '../../../../src/core/duration.ts';
-import { shownEntry } from '../../../../src/core/entry.ts';
+import { shownEntry } from '../../../../src/core/log/entry.ts';
+import { DAY, MINUTE } from '../../../../src/core/time/duration.ts';
 import { retire } from '../../../../src/guard/log/retention.ts';
 import { rollUp } from '../../../../src/guard/log/rollups.ts';
 import { logKey } from '../../../../src/guard/log/sealed-log.ts';
@@ -12,7 +12,7 @@ import { shippingReports } from '../../../../src/guard/outgoing/shipping/lag.ts'
 import { Shipper } from '../../../../src/guard/outgoing/shipping/shipper.ts';
 import type { Target } from '../../../../src/guard/outgoing/shipping/target.ts';
 import { takeLease } from '../../../../src/store/leases.ts';
-import { findShipping } from '../../../../src/store/shipping.ts';
+import { findShipping } from '../../../../src/store/log/shipping.ts';
 import { NOW, openStore, type TestStore } from '../../../store/stores.ts';
 import { until } from '../../../support/faults.ts';
 import { Receiver } from '../../../support/receiver.ts';

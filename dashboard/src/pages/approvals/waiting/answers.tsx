@@ -2,9 +2,9 @@
 
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { answeredBy, MAX_SAME } from '../../../../../src/core/approval.ts';
-import { bindable } from '../../../../../src/core/details.ts';
-import { visible } from '../../../../../src/core/visible.ts';
+import { answeredBy, MAX_SAME } from '../../../../../src/core/approvals/approval.ts';
+import { bindable } from '../../../../../src/core/approvals/details.ts';
+import { visible } from '../../../../../src/core/text/visible.ts';
 import { announce } from '../../../announce.ts';
 import { Refusal } from '../../../api.ts';
 import { Field } from '../../../components/field.tsx';

@@ -1,7 +1,7 @@
 // The button that approves a call. Where the person does not have all of it in front of them, it leads to the page that
 // shows it; where nobody can see all of it any more, approving takes a second step.
 
-import { visible } from '../../../../../src/core/visible.ts';
+import { visible } from '../../../../../src/core/text/visible.ts';
 import { Confirm } from '../../../components/dialog.tsx';
 import type { Approval } from '../../../resources.ts';
 import type { Place, Sight } from '../sight.ts';

@@ -1,6 +1,6 @@
 // What is asked, on a card: what the call would do, who asks, and how much time is left.
 
-import { askerName } from '../../../../../src/core/surface.ts';
+import { askerName } from '../../../../../src/core/text/surface.ts';
 import { now } from '../../../clock.ts';
 import { Bar } from '../../../components/bar.tsx';
 import { Problem } from '../../../components/states.tsx';

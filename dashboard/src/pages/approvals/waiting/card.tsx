@@ -2,7 +2,7 @@
 
 import { Component } from 'preact';
 import { useCallback, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
-import { visible } from '../../../../../src/core/visible.ts';
+import { visible } from '../../../../../src/core/text/visible.ts';
 import { Named, Time, Tool } from '../../../components/text.tsx';
 import type { Approval, WholeApproval } from '../../../resources.ts';
 import { mayResolve, me } from '../../../session.ts';

@@ -1,7 +1,7 @@
 // Which of the waiting calls are shown. The choice is in the address, so a link shows the same.
 
 import { useState } from 'preact/hooks';
-import { visible } from '../../../../../src/core/visible.ts';
+import { visible } from '../../../../../src/core/text/visible.ts';
 import { Field } from '../../../components/field.tsx';
 import { keyName } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';

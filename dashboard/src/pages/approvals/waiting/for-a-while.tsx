@@ -1,9 +1,9 @@
 // The dialog that approves a call, and further ones like it for a while: for how long, and which.
 
 import { useState } from 'preact/hooks';
-import { GRANT_DURATIONS } from '../../../../../src/core/approval.ts';
-import { bindable } from '../../../../../src/core/details.ts';
-import { visible } from '../../../../../src/core/visible.ts';
+import { GRANT_DURATIONS } from '../../../../../src/core/approvals/approval.ts';
+import { bindable } from '../../../../../src/core/approvals/details.ts';
+import { visible } from '../../../../../src/core/text/visible.ts';
 import { FormDialog } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Named, Tool } from '../../../components/text.tsx';

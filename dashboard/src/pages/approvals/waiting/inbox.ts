@@ -1,7 +1,7 @@
 // What the inbox shows, and where: pure functions over its cards. A card keeps its place until the person moves on. Calls
 // that begin to wait are counted, not inserted; an answered one stays as an ended card.
 
-import { answeredBy } from '../../../../../src/core/approval.ts';
+import { answeredBy } from '../../../../../src/core/approvals/approval.ts';
 import type { Approval } from '../../../resources.ts';
 
 export interface Ending {

@@ -1,10 +1,10 @@
 // Answers an approval for the person who pressed a button in Slack. Slack says who that is, by e-mail address; they must
 // be an operator who may answer, exactly as on the dashboard. A refusal is told to that person alone.
 
-import type { Resolution } from '../../../../core/approval.ts';
-import { findChannel } from '../../../../core/channel.ts';
-import { normalEmail } from '../../../../core/email.ts';
+import type { Resolution } from '../../../../core/approvals/approval.ts';
 import { GuardError } from '../../../../core/errors.ts';
+import { findChannel } from '../../../../core/policy/channel.ts';
+import { normalEmail } from '../../../../core/text/email.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../../../store/operators.ts';
 import { postedTo } from '../../../../store/posted-messages.ts';
 import type { Deps } from '../../../deps.ts';

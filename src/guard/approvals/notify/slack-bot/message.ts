@@ -2,9 +2,9 @@
 // A message carries no approval link: whoever reads the channel could answer with it, operator or not. A button carries
 // only the approval's reference, which answers nothing by itself; answer.ts decides who may answer.
 
-import { answeredBy } from '../../../../core/approval.ts';
-import { DETAILS_GONE, type Details } from '../../../../core/details.ts';
-import { visible } from '../../../../core/visible.ts';
+import { answeredBy } from '../../../../core/approvals/approval.ts';
+import { DETAILS_GONE, type Details } from '../../../../core/approvals/details.ts';
+import { visible } from '../../../../core/text/visible.ts';
 import type { ApprovalRecord } from '../../../../store/approvals.ts';
 import {
   type CallFacts,

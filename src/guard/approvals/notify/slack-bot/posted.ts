@@ -1,9 +1,9 @@
 // Makes the message that asks a question in Slack, and changes it when people have voted and when the question has ended,
 // however it ended. That is work of the worker: it survives restarts, and one replica does it.
 
-import { findChannel } from '../../../../core/channel.ts';
-import { beginningOf } from '../../../../core/details.ts';
-import { waitAfter } from '../../../../core/event.ts';
+import { beginningOf } from '../../../../core/approvals/details.ts';
+import { waitAfter } from '../../../../core/approvals/event.ts';
+import { findChannel } from '../../../../core/policy/channel.ts';
 import { type ApprovalRecord, findApproval } from '../../../../store/approvals.ts';
 import { findKey } from '../../../../store/keys.ts';
 import {

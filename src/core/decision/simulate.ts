@@ -1,0 +1,78 @@
+// Tries a policy on one call: it asks the same `decide` as the service, without grants or approvals. trace.ts says of
+// each rule whether it applies, and why. The command line and the dashboard's policy editor use it, and store nothing.
+
+import { agentCallOf, agentOf } from '../agents/acts-of.ts';
+import type { CompiledPolicy } from '../policy/compiled-policy.ts';
+import { unitsOf } from '../policy/limit.ts';
+import type { Situation, ToolCall } from '../policy/situation.ts';
+import { ANY_SERVER, joinName, splitName } from '../text/name.ts';
+import type { JsonObject } from '../wire/json.ts';
+import { consider } from './consider.ts';
+import { type Decided, decide } from './decide.ts';
+import { hasRoom, type TraceStep, traceOf, type Used } from './trace.ts';
+
+/** The call that a name stands for: a full name splits at its first `__`; anything else is a bare tool name. */
+export function callOf(tool: string): ToolCall {
+  return splitName(tool) ?? { serverName: ANY_SERVER, toolName: tool };
+}
+
+/** Who makes the call that is tried, when, and with which arguments. */
+export interface Tried {
+  /** In milliseconds since 1970. */
+  at: number;
+  args?: JsonObject | undefined;
+  scopeTools?: readonly string[] | null | undefined;
+  /** The label of the session. */
+  session?: string | undefined;
+  keyName?: string | undefined;
+  /** The e-mail address of whoever signed in. */
+  person?: string | undefined;
+  /** The working folder of a coding agent, whose own tool is called. */
+  folder?: string | undefined;
+  used?: Used | undefined;
+}
+
+export interface Simulated extends Decided {
+  trace: TraceStep[];
+}
+
+export function simulate(policy: CompiledPolicy, call: ToolCall, tried: Tried): Simulated {
+  const { used = {}, scopeTools = null } = tried;
+  const situation = situationOf(call, tried);
+  const considered = consider(policy, call, scopeTools === null ? null : new Set(scopeTools), situation);
+  const usedUp = considered.meter !== null && !hasRoom(considered.meter, used);
+  const outcome = decide(considered, { drift: null, freedom: null, approvalLimit: null, usedUp });
+  return {
+    ...outcome,
+    reason: outcome.reason.replaceAll(joinName(ANY_SERVER, ''), ''),
+    trace: traceOf(considered, situation, used),
+  };
+}
+
+/** What is wrong with an amount that is said to be used of a limit, or null. */
+export function usedFault({ limits = {} }: CompiledPolicy, name: string, amount: string): string | null {
+  const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  if (limit === undefined) {
+    const names = Object.keys(limits).join(', ');
+    return `the policy has no limit "${name}"${names === '' ? '' : `; it has ${names}`}`;
+  }
+  if (unitsOf(limit, amount) !== null) return null;
+  const unit = limit.calls === undefined ? `a multiple of ${limit.unit ?? 1}` : 'a whole number';
+  return `what is used of the limit "${name}" must be ${unit} that is not negative`;
+}
+
+function situationOf(call: ToolCall, tried: Tried): Situation {
+  const { at, args, session, keyName = '', person, folder = null } = tried;
+  const own = agentOf(call);
+  return {
+    now: at,
+    surface: own?.agent ?? 'check',
+    agent: own === null ? undefined : agentCallOf(own.agent, own.tool, args, folder),
+    args,
+    keyId: 'key',
+    keyName,
+    session: session === undefined ? null : { id: 'session', label: session },
+    person: person === undefined ? null : { email: person, groups: [] },
+    annotations: null,
+  };
+}

@@ -1,0 +1,96 @@
+// What a draft of a policy would have decided about a call in the audit log. Arguments, time, session and surface of the
+// call are not known any more, so the answer may be that it depends on them. Whether it does is found by going through
+// every way in which the draft's rules may have come out (possibilities.ts), with what the record proves (recorded.ts);
+// what follows from each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains it to people.
+
+import { type Decision, decide, type Facts } from '../decision/decide.ts';
+import { FREED } from '../decision/sentences.ts';
+import type { CompiledPolicy } from '../policy/compiled-policy.ts';
+import { scopeOfRecollection } from '../policy/situation.ts';
+import { joinName } from '../text/name.ts';
+import { possibilities } from './possibilities.ts';
+import { type RecordedCall, readReason, type Told } from './reasons.ts';
+import { provenBy, provesNothing, textOf } from './recorded.ts';
+
+export interface About {
+  /** The policy version that decided the call; null if it cannot be read any more. */
+  recorded: CompiledPolicy | null;
+  /** Null if it is not known, because the key was renamed since. */
+  keyName: string | null;
+}
+
+/** `unasked`: it would be allowed, and nobody asked, although people had to free it. */
+export type Outcome = Decision | 'unasked' | 'depends';
+
+export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: About): Outcome {
+  const { recorded } = about;
+  const told = readReason(call, recorded);
+  // No policy allows what is outside a session's scope, and none decides about what the key's setting forwards.
+  if (told.cause === 'scope' || told.cause === 'relayed') return call.decision;
+  if (recorded !== null && sameFor(draft, recorded, call)) return call.decision;
+  const { serverName, toolName, personId } = call;
+  const scope = scopeOfRecollection({
+    serverName,
+    toolName,
+    keyName: about.keyName,
+    inPersonsName: personId !== null,
+  });
+  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, told);
+  const outcomes = new Set<Outcome>();
+  for (const found of possibilities(draft, { serverName, toolName }, proven, scope)) {
+    const { decision } = decide(found, NO_FACTS);
+    const isLimited = draft.rules[found.index]?.limit !== undefined;
+    for (const each of compared(decision, isLimited, call, told)) outcomes.add(each);
+    if (outcomes.size > 1) return 'depends';
+  }
+  const [outcome = 'depends'] = outcomes;
+  return outcome;
+}
+
+export const NO_FACTS: Facts = { drift: null, freedom: null, approvalLimit: null, usedUp: false };
+
+/** Whether both policies have the same rules for the tool, apart from amounts of limits and from what people see. */
+function sameFor(draft: CompiledPolicy, recorded: CompiledPolicy, call: RecordedCall): boolean {
+  const name = joinName(call.serverName, call.toolName);
+  const before = recorded.index.candidatesFor(name, call.toolName);
+  const now = draft.index.candidatesFor(name, call.toolName);
+  return (
+    before.length === now.length && now.every((index, at) => sameRule(draft, index, recorded, before[at]))
+  );
+}
+
+function sameRule(draft: CompiledPolicy, index: number, recorded: CompiledPolicy, other: number | undefined) {
+  const [a, b] = [draft.rules[index], recorded.rules[other ?? -1]];
+  if (a === undefined || b === undefined || a.action !== b.action) return false;
+  if ((a.limit === undefined) !== (b.limit === undefined)) return false;
+  const [x, y] = [draft.compiled.get(index), recorded.compiled.get(other ?? -1)];
+  return x === undefined || y === undefined ? x === y : textOf(x, a) === textOf(y, b);
+}
+
+/**
+ * What the call would have come to, if the draft's rules say `decision`. Whatever the record says to have stood in the
+ * way of the call, apart from rules, would stand there again; who was asked would answer the same. Of a reason that cannot
+ * be read, only the words may tell that people freed the call.
+ */
+function compared(
+  decision: Decision,
+  isLimited: boolean,
+  call: RecordedCall,
+  told: Told,
+): readonly Outcome[] {
+  const { cause, asked, unseen, noPlace } = told;
+  const same = call.decision;
+  const mayBeFreed = same === 'allow' && (asked || (cause === 'unread' && call.reason.includes(FREED)));
+  const allowed: Outcome = mayBeFreed ? 'unasked' : 'allow';
+  if (decision === 'deny') return ['deny'];
+  if (cause === 'unread') return [decision === 'allow' ? allowed : decision, same];
+  if (cause === 'drift') return [same];
+  // A limit comes before what holds the call.
+  if (cause === 'limit' && isLimited) return [same];
+  if (decision === 'pending') return asked || unseen || cause === 'unmetered' ? [same] : ['pending'];
+  if (noPlace) return [same];
+  if (cause === 'limit') return [allowed];
+  if (cause === 'unmetered') return [isLimited ? same : allowed];
+  if (cause === 'limit or drift') return isLimited ? [same] : [allowed, same];
+  return unseen && isLimited ? [allowed, same] : [allowed];
+}

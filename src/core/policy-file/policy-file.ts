@@ -1,0 +1,312 @@
+// Reads a policy file in JSON or YAML: `{ name?, description?, limits?, rules: [...] }` or a bare list of rules. Every
+// problem is reported with its line and column; nothing is guessed or coerced. rule-faults.ts says what is wrong with
+// rules and limits, and lint.ts what is probably not meant.
+
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import { ASKING_PARTS } from '../policy/asking-faults.ts';
+import { LIMIT_FIELDS } from '../policy/limit.ts';
+import {
+  ACTIONS,
+  type Action,
+  ASKING_FIELDS,
+  type Limits,
+  MAX_RULES,
+  patternFault,
+  RULE_FIELDS,
+  type Rule,
+  reasonFault,
+  ruleNameFault,
+} from '../policy/policy.ts';
+import { type Fault, type Path, policyFaults } from '../policy/rule-faults.ts';
+import { didYouMean } from '../text/did-you-mean.ts';
+import { HOURS_FORM } from '../time/hours.ts';
+import { warningsOf } from './lint.ts';
+import { STAR_HINT, yamlFaults } from './yaml-faults.ts';
+import { placeInScalar } from './yaml-scalar.ts';
+
+export interface Problem {
+  severity: 'error' | 'warning';
+  line: number;
+  column: number;
+  message: string;
+}
+
+export interface WrittenPolicy {
+  name: string | null;
+  description: string | null;
+  rules: Rule[];
+  limits: Limits;
+}
+
+interface PolicyFile {
+  /** Null when there is an error; a policy with warnings can be used. */
+  policy: WrittenPolicy | null;
+  problems: Problem[];
+  /** The line on which each rule begins, also one that cannot be read, so that the numbers of rules stay right. */
+  lines: number[];
+}
+
+export function parsePolicy(text: string): PolicyFile {
+  return new Reader(text).read();
+}
+
+/** YAML allows none of these. The library takes them in comments, which are shown on terminals. */
+const NOT_PRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]/;
+
+const LIMITS_FORM =
+  '"limits" must be an object of limits with their names, such as { sends: { calls: 20, within: 1h } }';
+const POLICY_FIELDS = ['name', 'description', 'limits', 'rules'];
+
+class Reader {
+  readonly #text: string;
+  readonly #lines = new LineCounter();
+  readonly #problems: Problem[] = [];
+  /** The rules that could be read, and their numbers in the file. */
+  readonly #rules: { rule: Rule; node: YAMLMap; number: number }[] = [];
+  /** The offset of each rule, also of one that could not be read. */
+  readonly #starts: number[] = [];
+  readonly #limits = new Map<string, { key: Node; node: Node | null }>();
+  readonly #lists: Record<string, Node | null> = { rules: null, limits: null };
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): PolicyFile {
+    // The library compares every key with every other; here they are looked up.
+    const document = parseDocument(this.#text, {
+      lineCounter: this.#lines,
+      uniqueKeys: false,
+      version: '1.2',
+    });
+    const faults = yamlFaults(this.#text, document);
+    for (const { offset, message } of faults) this.#add('error', offset, message);
+    const control = this.#text.search(NOT_PRINTABLE);
+    if (control >= 0) this.#add('error', control, 'a policy must not contain control characters');
+    const policy = faults.length === 0 ? this.#policy(document.contents) : null;
+    if (policy !== null) this.#faults(policy);
+    const failed = this.#problems.some(problem => problem.severity === 'error');
+    if (policy !== null && !failed) this.#warnings(policy);
+    this.#problems.sort((a, b) => a.line - b.line || a.column - b.column);
+    const lines = this.#starts.map(start => this.#lines.linePos(start).line);
+    return { policy: failed ? null : policy, problems: this.#problems, lines };
+  }
+
+  #policy(root: Node | null): WrittenPolicy | null {
+    if (isSeq(root)) return { name: null, description: null, limits: {}, rules: this.#readRules(root) };
+    if (!isMap(root)) return this.#error(root, 'a policy is a list of rules, or an object with "rules"');
+    this.#knownFields(root, POLICY_FIELDS, 'policy');
+    const rules = root.get('rules', true);
+    if (!isSeq(rules)) return this.#error(rules ?? root, '"rules" must be a list of rules');
+    const name = this.#string(root, 'name', text => (text === '' ? 'must not be empty' : null)) ?? null;
+    const description = this.#string(root, 'description', () => null) ?? null;
+    return { name, description, limits: this.#readLimits(root), rules: this.#readRules(rules) };
+  }
+
+  #readRules(list: YAMLSeq): Rule[] {
+    this.#lists['rules'] = list;
+    if (list.items.length > MAX_RULES) this.#error(list, `a policy has at most ${MAX_RULES} rules`);
+    list.items.forEach((item, number) => {
+      this.#starts.push(offsetOf(item as Node));
+      const rule = this.#rule(item as Node, number);
+      if (rule !== null) this.#rules.push({ rule, node: item as YAMLMap, number });
+    });
+    return this.#rules.map(each => each.rule);
+  }
+
+  #rule(node: Node, index: number): Rule | null {
+    if (!isMap(node)) return this.#error(node, `rule ${index} must be an object with "tool" and "action"`);
+    this.#knownFields(node, RULE_FIELDS, `rule ${index}`);
+    for (const field of ['tool', 'action']) {
+      if (!node.has(field)) this.#error(node, `rule ${index} lacks "${field}"`);
+    }
+    const name = this.#string(node, 'name', ruleNameFault);
+    const tool = this.#string(node, 'tool', patternFault);
+    const action = this.#string(node, 'action', value =>
+      (ACTIONS as readonly string[]).includes(value) ? null : `must be one of ${ACTIONS.join(', ')}`,
+    );
+    const when = this.#conditions(node);
+    const during = this.#string(node, 'during', () => null, HOURS_FORM);
+    const limit = this.#string(node, 'limit');
+    const asking = this.#asking(node, index);
+    const reason = this.#string(node, 'reason', reasonFault);
+    if (tool === undefined || action === undefined) return null;
+    return defined({ name, tool, action: action as Action, when, during, limit, ...asking, reason });
+  }
+
+  /** The fields about the question to people as they are written; asking-faults.ts looks at the values. */
+  #asking(rule: YAMLMap, index: number): Partial<Rule> {
+    const present = ASKING_FIELDS.filter(field => rule.has(field));
+    return Object.fromEntries(
+      present.map(field => {
+        const node = rule.get(field, true);
+        const known = ASKING_PARTS[field] ?? [];
+        if (isMap(node) && known.length > 0) this.#knownFields(node, known, `"${field}" of rule ${index}`);
+        return [field, plainOf(node, known)];
+      }),
+    );
+  }
+
+  /** The value of `when`: a string, or a list of strings. */
+  #conditions(rule: YAMLMap): Rule['when'] {
+    const node = rule.get('when', true) as Node | undefined;
+    if (!isSeq(node)) return this.#string(rule, 'when', () => null, 'a condition or a list of conditions');
+    const texts = node.items.map(item => {
+      if (isScalar(item) && typeof item.value === 'string') return item.value;
+      return this.#error(item, 'each of "when" must be a condition, which is a string');
+    });
+    return texts.every(text => text !== null) ? texts : undefined;
+  }
+
+  /** What the limits of the file say; rule-faults.ts looks at the values. */
+  #readLimits(root: YAMLMap): Limits {
+    if (!root.has('limits')) return {};
+    const limits = root.get('limits', true) as Node | undefined;
+    if (!isMap(limits)) return this.#error(limits ?? root, LIMITS_FORM) ?? {};
+    this.#lists['limits'] = limits;
+    this.#uniqueKeys(limits);
+    for (const { key, value } of limits.items as { key: Node; value: Node | null }[]) {
+      if (!isScalar(key) || typeof key.value !== 'string')
+        this.#error(key, 'the name of a limit must be a string: put it in quotes');
+      else {
+        this.#limits.set(key.value, { key, node: value });
+        if (isMap(value)) this.#knownFields(value, LIMIT_FIELDS, `limit "${key.value}"`);
+      }
+    }
+    return Object.fromEntries(
+      Array.from(this.#limits, ([name, { node }]) => [
+        name,
+        isMap(node) ? plainOf(node, LIMIT_FIELDS) : null,
+      ]),
+    ) as Limits;
+  }
+
+  /** The string under `field`, or undefined when it is absent or wrong. A wrong type or another fault is reported. */
+  #string(
+    map: YAMLMap,
+    field: string,
+    fault: (text: string) => string | null = () => null,
+    what = 'a string',
+  ): string | undefined {
+    if (!map.has(field)) return undefined;
+    const node = map.get(field, true) as Node | undefined;
+    const value = isScalar(node) ? node.value : undefined;
+    if (typeof value !== 'string') {
+      const hint = isAlias(node) ? STAR_HINT : '';
+      this.#error(node ?? map, `"${field}" must be ${what}${hint}`);
+      return undefined;
+    }
+    const wrong = fault(value);
+    if (wrong === null) return value;
+    this.#error(node ?? map, `"${field}" ${wrong}`);
+    return undefined;
+  }
+
+  #knownFields(map: YAMLMap, known: readonly string[], what: string): void {
+    this.#uniqueKeys(map);
+    for (const pair of map.items) {
+      const key = pair.key as Node;
+      const name = isScalar(key) ? String(key.value) : '?';
+      if (known.includes(name)) continue;
+      const meant = didYouMean(name, known);
+      this.#error(
+        key,
+        `unknown field "${name}" in ${what}; known: ${known.join(', ')}${meant && `.${meant}`}`,
+      );
+    }
+  }
+
+  #uniqueKeys(map: YAMLMap): void {
+    const seen = new Set<unknown>();
+    for (const { key } of map.items) {
+      const name = isScalar(key) ? key.value : key;
+      if (seen.has(name)) this.#error(key, 'Map keys must be unique');
+      seen.add(name);
+    }
+  }
+
+  #faults({ rules, limits }: WrittenPolicy): void {
+    for (const fault of policyFaults(rules, limits)) {
+      this.#add('error', this.#place(fault), this.#subject(fault) + fault.message);
+    }
+  }
+
+  #warnings({ rules, limits }: WrittenPolicy): void {
+    for (const warning of warningsOf(rules, limits)) {
+      this.#add('warning', this.#place(warning), warning.message);
+    }
+  }
+
+  /** What a message about a part of the policy begins with. */
+  #subject({ path: [, of, field, ...rest], offset }: Fault): string {
+    if (of === undefined) return '';
+    const number = typeof of === 'number' ? (this.#rules[of]?.number ?? of) : 0;
+    if (field === 'when' && offset !== null) return `condition ${rest[0] ?? 0} of rule ${number}: `;
+    if (typeof of === 'number') return `"${field}${rest.map(stepText).join('')}" `;
+    if (offset !== null) return `"${field}" of limit "${of}": `;
+    return `limit "${of}": `;
+  }
+
+  #place({ path, offset }: Fault): number {
+    const node = this.#nodeAt(path);
+    if (offset !== null && isScalar(node)) return placeInScalar(this.#text, node as Scalar, offset);
+    return offsetOf(node);
+  }
+
+  #nodeAt([list = '', of, ...fields]: Path): Node | null {
+    if (of === undefined) return this.#lists[list] ?? null;
+    const limit = typeof of === 'string' ? this.#limits.get(of) : undefined;
+    if (limit !== undefined && fields.length === 0) return limit.key;
+    const node = (typeof of === 'number' ? this.#rules[of]?.node : limit?.node) ?? null;
+    return isMap(node) && fields.length > 0 ? (node.getIn(fields, true) as Node) : node;
+  }
+
+  #error(node: unknown, message: string): null {
+    this.#add('error', offsetOf(node as Node | null), message);
+    return null;
+  }
+
+  #add(severity: Problem['severity'], offset: number, message: string): void {
+    const { line, col } = this.#lines.linePos(offset);
+    this.#problems.push({ severity, line: Math.max(line, 1), column: Math.max(col, 1), message });
+  }
+}
+
+function offsetOf(node: Node | null | undefined): number {
+  return node?.range?.[0] ?? 0;
+}
+
+/**
+ * What is written there: a scalar, a list, or the known fields of a map, which have no maps in them. What is none of
+ * these becomes null, which no field may be.
+ */
+function plainOf(node: unknown, known: readonly string[]): unknown {
+  if (isScalar(node)) return node.value;
+  if (isSeq(node)) return node.items.map(item => (isScalar(item) ? item.value : null));
+  if (!isMap(node)) return null;
+  const present = known.filter(field => node.has(field));
+  return Object.fromEntries(present.map(field => [field, plainOf(node.get(field, true), [])]));
+}
+
+/** A step behind a field, as in `escalate.notify[0]`. */
+function stepText(step: string | number): string {
+  return typeof step === 'number' ? `[${step}]` : `.${step}`;
+}
+
+/** The rule without the fields that are left out. */
+function defined(rule: Rule): Rule {
+  return Object.fromEntries(
+    Object.entries(rule).filter(([, value]) => value !== undefined),
+  ) as unknown as Rule;
+}

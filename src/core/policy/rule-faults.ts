@@ -1,0 +1,201 @@
+// What is wrong with the rules and limits of a policy, apart from the types of those fields of a rule that are texts,
+// which each reader checks as it reads. asking-faults.ts knows the fields about questions to people. Policy files, the administration and the guard all ask here, so they refuse the same policies.
+
+import { ConditionFault, type UsedPattern } from '../condition/condition.ts';
+import { didYouMean } from '../text/did-you-mean.ts';
+import { parseHours } from '../time/hours.ts';
+import { askingFaults } from './asking-faults.ts';
+import { compileSum, compileWhen } from './compiled-policy.ts';
+import { LIMIT_FIELDS, limitFault } from './limit.ts';
+import { conditionsOf, type Rule } from './policy.ts';
+
+/** The names and indexes that lead to a part of a policy, such as `rules 3 when 0`. */
+export type Path = readonly (string | number)[];
+
+export interface Fault {
+  path: Path;
+  message: string;
+  /** Where the fault is in a condition, in UTF-16 units; null if it is not inside one. */
+  offset: number | null;
+}
+
+/** Limits of which only the names are known. */
+type UnreadLimits = Readonly<Record<string, unknown>>;
+
+/** ` Did you mean "refunds"?`, or nothing. */
+type Suggest = (name: string) => string;
+
+export const MAX_CONDITIONS = 2_000;
+export const MAX_LIMITS = 1_000;
+/** Instructions of all different patterns of a policy. To compile so many takes a quarter of a second. */
+export const MAX_INSTRUCTIONS = 50_000;
+/** Of all rules together. */
+export const MAX_LISTED = 20_000;
+/** So many wrong names are compared with those of all limits: with 1,000 long ones, that takes 75 ms each. */
+const MAX_SUGGESTED = 5;
+const MAX_SHOWN = 20;
+const LIMIT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
+  const counted = countFaults(rules, limits);
+  if (counted.length > 0) return counted;
+  let suggested = 0;
+  const similarLimit = (name: string) =>
+    ++suggested > MAX_SUGGESTED ? '' : didYouMean(name, Object.keys(limits));
+  const patterns = new Patterns();
+  return [
+    ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit, patterns)),
+    ...rules.flatMap((rule, index) =>
+      below(['rules', index], ruleFaults(rule, limits, similarLimit, patterns)),
+    ),
+    ...repeatedNames(rules),
+  ];
+}
+
+/** Whoever sends more than this gets nothing compiled. */
+function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
+  const all = Object.values(limits);
+  if (all.length > MAX_LIMITS) return [fault(['limits'], `a policy has at most ${MAX_LIMITS} limits`)];
+  let conditions = all.filter(limit => partOf(limit, 'sum') !== undefined).length;
+  let listed = 0;
+  for (const rule of rules) {
+    conditions += conditionsOf(rule).length;
+    for (const list of [rule.show, rule.notify, partOf(rule.escalate, 'notify')])
+      if (Array.isArray(list)) listed += list.length;
+  }
+  if (conditions > MAX_CONDITIONS)
+    return [fault(['rules'], `a policy has at most ${MAX_CONDITIONS} conditions`)];
+  return listed > MAX_LISTED
+    ? [
+        fault(
+          ['rules'],
+          `the lists "show" and "notify" of a policy have at most ${MAX_LISTED} items together`,
+        ),
+      ]
+    : [];
+}
+
+/** The patterns of a policy. Whoever writes more than a policy may have gets no further one compiled. */
+class Patterns {
+  readonly #seen = new Set<string>();
+  #left = MAX_INSTRUCTIONS;
+
+  get isFull(): boolean {
+    return this.#left < 0;
+  }
+
+  add(used: readonly UsedPattern[]): void {
+    for (const { text, size } of used) {
+      if (this.#seen.has(text)) continue;
+      this.#seen.add(text);
+      this.#left -= size;
+    }
+  }
+
+  addInVain(instructions: number): void {
+    this.#left -= instructions;
+  }
+}
+
+function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest, patterns: Patterns): Fault[] {
+  const { when, during, limit } = rule;
+  const found: Fault[] = [];
+  if (when !== undefined && conditionsOf(rule).length === 0)
+    found.push(fault(['when'], 'must not be an empty list'));
+  conditionsOf(rule).forEach((source, index) => {
+    const path = typeof when === 'string' ? ['when'] : ['when', index];
+    found.push(...conditionFaults(path, source, compileWhen, patterns));
+  });
+  const hours = during === undefined ? null : parseHours(during);
+  if (typeof hours === 'string') found.push(fault(['during'], hours));
+  const wrongLimit = limit === undefined ? null : namedLimitFault(rule, limit, limits, similarLimit);
+  if (wrongLimit !== null) found.push(fault(['limit'], wrongLimit));
+  for (const { path, message } of askingFaults(rule, canAsk(rule, limits))) found.push(fault(path, message));
+  return found;
+}
+
+/** The rule that has the name first is not told by its number: a reader may have left out rules above it. */
+function repeatedNames(rules: readonly Rule[]): Fault[] {
+  const names = new Set<string>();
+  return rules.flatMap(({ name }, index) => {
+    if (name === undefined) return [];
+    const repeated = names.has(name);
+    names.add(name);
+    return repeated ? [fault(['rules', index, 'name'], REPEATED_NAME)] : [];
+  });
+}
+const REPEATED_NAME = 'must be unique in the policy, but an earlier rule has the same name';
+
+function namedLimitFault(
+  { action }: Rule,
+  limit: string,
+  limits: UnreadLimits,
+  similarLimit: Suggest,
+): string | null {
+  if (action !== 'allow') return 'is only for allow rules';
+  if (Object.hasOwn(limits, limit)) return null;
+  const known = Object.keys(limits);
+  if (known.length === 0) return 'names no limit of this policy, which has none';
+  const shown = known.length > MAX_SHOWN ? [...known.slice(0, MAX_SHOWN), '…'] : known;
+  const meant = similarLimit(limit);
+  return `names no limit of this policy; known: ${shown.join(', ')}${meant && `.${meant}`}`;
+}
+
+/** Whether a rule can lead to a question to people. */
+function canAsk({ action, limit }: Rule, limits: UnreadLimits): boolean {
+  if (action === 'require_approval') return true;
+  return (
+    limit !== undefined &&
+    Object.hasOwn(limits, limit) &&
+    partOf(limits[limit], 'beyond') === 'require_approval'
+  );
+}
+
+function limitFaults(name: string, limit: unknown, patterns: Patterns): Fault[] {
+  const path = ['limits', name];
+  if (!LIMIT_NAME.test(name)) return [fault(path, NAME_FORM)];
+  if (typeof limit !== 'object' || limit === null || Array.isArray(limit))
+    return [fault(path, 'must be an object, such as { calls: 20, within: 1h }')];
+  const stray = Object.keys(limit).find(field => !isLimitField(field));
+  if (stray !== undefined)
+    return [fault([...path, stray], `is an unknown field; known: ${LIMIT_FIELDS.join(', ')}`)];
+  const wrong = limitFault(limit);
+  if (wrong !== null) return [fault(wrong.field === null ? path : [...path, wrong.field], wrong.message)];
+  const sum = partOf(limit, 'sum');
+  return typeof sum === 'string' ? conditionFaults([...path, 'sum'], sum, compileSum, patterns) : [];
+}
+const NAME_FORM =
+  'is no name for a limit: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
+
+const isLimitField = (field: string): boolean => LIMIT_FIELDS.some(each => each === field);
+
+function conditionFaults(
+  path: Path,
+  source: string,
+  compile: (source: string) => { patterns: readonly UsedPattern[] },
+  patterns: Patterns,
+): Fault[] {
+  if (patterns.isFull) return [];
+  try {
+    patterns.add(compile(source).patterns);
+  } catch (error) {
+    if (!(error instanceof ConditionFault)) throw error;
+    patterns.addInVain(error.compiled);
+    return [{ path, message: error.message, offset: error.offset }];
+  }
+  return patterns.isFull ? [{ path, message: TOO_MANY_PATTERNS, offset: 0 }] : [];
+}
+const TOO_MANY_PATTERNS = `with this condition, the patterns of the policy have more than ${MAX_INSTRUCTIONS} instructions together; use fewer or shorter ones, or divide the policy`;
+
+function partOf(value: unknown, field: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field)) return undefined;
+  return (value as Record<string, unknown>)[field];
+}
+
+function fault(path: Path, message: string): Fault {
+  return { path, message, offset: null };
+}
+
+function below(path: Path, faults: readonly Fault[]): Fault[] {
+  return faults.map(each => ({ ...each, path: [...path, ...each.path] }));
+}

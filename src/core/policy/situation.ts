@@ -1,0 +1,142 @@
+// A call, and what a decision may know about it besides its name: who makes it, when, and with which arguments.
+// Conditions read it as variables; a limit counts by it. Nothing of it is kept.
+
+import type { AgentCall } from '../agents/acts.ts';
+import type { Renaming } from '../agents/renaming.ts';
+import { type Declarations, Failure, type Scope, types } from '../condition/condition.ts';
+import type { Surface } from '../text/surface.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+
+export interface ToolCall {
+  serverName: string;
+  toolName: string;
+  /**
+   * True for a resource, a prompt or a completion, which the key's setting `forward` allows; `toolName` is then the
+   * method.
+   */
+  relayed?: true;
+  /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
+  noPlace?: string;
+  /**
+   * True if the call will not be made now in any case: somebody has to sign in to its server first, or it comes to the
+   * MCP proxy next and is decided there once more. It is decided like any other, but it spends no approval and counts
+   * for nothing.
+   */
+  unsent?: true;
+  /** The agent that renames the tools of MCP servers, if the name is one of its making. */
+  renamed?: Renaming;
+  /**
+   * True if the arguments are not known, because a gateway passed on only the headers of the call. Whatever depends on
+   * them is then decided in the strictest way.
+   */
+  unseen?: true;
+}
+
+export interface Person {
+  email: string;
+  groups: readonly string[];
+  /** Nobody has said that the e-mail is theirs, so nothing is decided by it. */
+  unverified?: true;
+}
+
+export interface Situation {
+  now: number;
+  surface: Surface;
+  args: Json | undefined;
+  keyId: string;
+  keyName: string;
+  /** Null when the call is made with the key itself. */
+  session: { id: string; label: string } | null;
+  /** Null unless somebody signed in. */
+  person: Person | null;
+  /** What the accepted definition of the tool says about itself; null where no definition is known. */
+  annotations: JsonObject | null;
+  /** What a coding agent's door says of the call; absent on every other surface. */
+  agent?: AgentCall | undefined;
+}
+
+const { BOOL, DYN, STRING, listOf, mapOf, structOf } = types;
+const ANYTHING = mapOf(STRING, DYN);
+
+/** The variables of conditions. */
+export const VARIABLES: Declarations = {
+  args: ANYTHING,
+  tool: structOf({
+    server: { type: STRING },
+    name: { type: STRING },
+    annotations: { type: ANYTHING, optional: true },
+  }),
+  key: structOf({ name: { type: STRING } }),
+  session: structOf({ label: { type: STRING, optional: true } }),
+  person: structOf({
+    email: { type: STRING, optional: true },
+    groups: { type: listOf(STRING), optional: true },
+  }),
+  surface: STRING,
+  agent: structOf({
+    folder: { type: STRING, optional: true },
+    reads: { type: listOf(STRING), optional: true },
+    writes: { type: listOf(STRING), optional: true },
+    runs: { type: listOf(STRING), optional: true },
+    fetches: { type: listOf(STRING), optional: true },
+    plans: { type: BOOL, optional: true },
+  }),
+};
+
+/** The values of the variables for one call. */
+export function scopeOf(call: ToolCall, situation: Situation): Scope {
+  const { annotations, keyName, session, person, surface } = situation;
+  // A condition that reads an absent variable fails. Without arguments `args` is empty, and `has()` is false.
+  const args = call.unseen ? undefined : (situation.args ?? {});
+  return {
+    args,
+    tool: { server: call.serverName, name: call.toolName, ...(annotations === null ? {} : { annotations }) },
+    key: { name: keyName },
+    session: session === null ? {} : { label: session.label },
+    person: person === null ? {} : known(person),
+    surface,
+    agent: situation.agent === undefined ? {} : agentScope(situation.agent),
+  };
+}
+
+function agentScope({ folder, acts }: AgentCall) {
+  return {
+    ...(folder !== null && { folder }),
+    ...(acts !== null && {
+      reads: [...acts.reads],
+      writes: [...acts.writes],
+      runs: [...acts.runs],
+      fetches: [...acts.fetches],
+      plans: acts.plans,
+    }),
+  };
+}
+
+/** An e-mail that is not verified is absent: a condition that reads it fails. */
+function known({ email, groups, unverified }: Person): { email?: string; groups: string[] } {
+  return { ...(!unverified && { email }), groups: [...groups] };
+}
+
+const NOT_KNOWN = new Failure('It is not known any more.');
+
+/** What is known of a call when it is over: its names, its key, and whether it was made in a person's name. */
+export interface Recollection extends Pick<ToolCall, 'serverName' | 'toolName'> {
+  keyName: string | null;
+  inPersonsName: boolean;
+}
+
+/**
+ * The values of the variables for a call that is over. Whatever reads an unknown one fails, `has()` included, so a
+ * condition that is true or false nevertheless would be so whatever the values were.
+ */
+export function scopeOfRecollection({ serverName, toolName, keyName, inPersonsName }: Recollection): Scope {
+  return {
+    args: NOT_KNOWN,
+    tool: { server: serverName, name: toolName, annotations: NOT_KNOWN },
+    key: { name: keyName ?? NOT_KNOWN },
+    session: NOT_KNOWN,
+    person: inPersonsName ? NOT_KNOWN : {},
+    surface: NOT_KNOWN,
+    agent: NOT_KNOWN,
+  };
+}

@@ -1,0 +1,178 @@
+// Makes the parts that requests need, of the configuration and the store: the group commit, the proxy, the metrics, and
+// what knows people. main.ts starts and stops the service.
+
+import pkg from '../../package.json' with { type: 'json' };
+import type { VerifierKey } from '../core/log/checkpoint.ts';
+import type { Tracer } from '../core/wire/span.ts';
+import { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
+import { callableBy } from '../guard/check/callable.ts';
+import { CheckWork, newMemory } from '../guard/check/check.ts';
+import { type CommitObserver, type CommittedGroup, GroupCommit } from '../guard/check/commit.ts';
+import { OutcomeLog } from '../guard/check/outcomes.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import { PrincipalMemory } from '../guard/credentials.ts';
+import type { Deps } from '../guard/deps.ts';
+import { ClientDocuments } from '../guard/people/client-documents.ts';
+import { CompanyIssuer } from '../guard/people/company-issuer.ts';
+import { CompanyTokens } from '../guard/people/company-tokens.ts';
+import { Provider } from '../guard/people/provider.ts';
+import { RateLimit } from '../guard/rate-limit.ts';
+import { Rations } from '../guard/rations/rations.ts';
+import { hashToken } from '../guard/secrets.ts';
+import { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
+import { Feed } from '../http/serving/feed.ts';
+import type { Services } from '../http/serving/services.ts';
+import type { Log } from '../log.ts';
+import { Hub } from '../mcp/hub.ts';
+import { Listing } from '../mcp/listing.ts';
+import { McpSessions } from '../mcp/mcp-sessions.ts';
+import { Places } from '../mcp/places.ts';
+import type { Upstream } from '../mcp/upstream.ts';
+import { detailsFamilies } from '../metrics/details.ts';
+import { Metrics } from '../metrics/metrics.ts';
+import { processFamilies } from '../metrics/process.ts';
+import { rationFamilies } from '../metrics/rations.ts';
+import { StoreReadings } from '../metrics/readings.ts';
+import { telemetryFamilies } from '../metrics/telemetry-drops.ts';
+import { upstreamFamilies } from '../metrics/upstreams.ts';
+import { type Config, documentRules, targetRules } from '../settings/config.ts';
+import { findKey } from '../store/keys.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { isEmbedded } from './open-store.ts';
+
+export const VERSION: string = pkg.version;
+
+const APPROVE_PER_MINUTE = 100;
+
+/**
+ * With several replicas, calls that count against a limit have groups of their own: they wait for replicas that count
+ * for the same, and other calls must not wait with them. SQLite has one writer, so there one group decides all.
+ */
+function groupCommit(
+  deps: Deps,
+  config: Config,
+  observer: CommitObserver,
+  { turns }: Rations,
+): GroupCommit<CheckRequest, Verdict> {
+  const memory = newMemory(turns);
+  if (isEmbedded(config))
+    return new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
+  const metered = new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
+  const work = new CheckWork(deps, memory, true);
+  return new GroupCommit(deps.db, work, config.queueLimit, observer, metered);
+}
+
+export function createServices(
+  config: Config,
+  deps: Deps,
+  adminToken: string,
+  checkpointKey: VerifierKey,
+  log: Log,
+  telemetry: Telemetry | null,
+): Services {
+  const metrics = new Metrics(() => checks.depth);
+  const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
+  deps.db.onWake(() => feed.poke());
+  const rations = new Rations();
+  const observer = {
+    committed: (group: CommittedGroup) => {
+      metrics.checks.committed(group);
+      feed.poke();
+    },
+    failed: (error: unknown) => {
+      metrics.checks.commitFailed();
+      log.error({ err: error }, 'audit commit failed');
+    },
+  };
+  const checks = groupCommit(deps, config, observer, rations);
+  const serverSignIns = new ServerSignIns(deps, targetRules(config));
+  const tracer = telemetry?.tracer ?? null;
+  const mcp = createMcp(config, deps, checks, rations, serverSignIns, metrics, log, tracer);
+  includeSources(metrics, deps, mcp.hub, rations);
+  if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
+  return {
+    deps,
+    checks,
+    serverSignIns,
+    mcp,
+    feed,
+    principals: new PrincipalMemory(deps, companyTokens(config, deps, log)),
+    config,
+    metrics,
+    allMetrics: () => metrics.families(),
+    log,
+    tracer,
+    targetRules: targetRules(config),
+    rations,
+    approveLimit: new RateLimit(APPROVE_PER_MINUTE, isEmbedded(config) ? null : deps.db),
+    signOn: signOn(config),
+    clientDocuments: new ClientDocuments(documentRules(config)),
+    slack: config.slackBotToken === null ? null : new SlackApi(config.slackApiUrl, config.slackBotToken),
+    adminTokenHash: hashToken(adminToken),
+    checkpointKey,
+    version: VERSION,
+  };
+}
+
+/** What is not counted on the way, but known when somebody reads the metrics. */
+function includeSources(metrics: Metrics, deps: Deps, hub: Hub, rations: Rations): void {
+  const readings = new StoreReadings(deps);
+  metrics.include(() => readings.families());
+  metrics.include(() => upstreamFamilies(hub.conditions()));
+  metrics.include(() => detailsFamilies(deps.details.figures));
+  metrics.include(() => rationFamilies(rations.held));
+  metrics.include(() => processFamilies(VERSION, deps.db.moveErrors));
+}
+
+function createMcp(
+  config: Config,
+  deps: Deps,
+  checks: Services['checks'],
+  rations: Rations,
+  serverSignIns: ServerSignIns,
+  metrics: Metrics,
+  log: Log,
+  tracer: Tracer | null,
+): Services['mcp'] {
+  const onStderrDropped = (bytes: number) => metrics.stderrDropped(bytes);
+  const rules = targetRules(config);
+  const hub = new Hub(deps, { ...config, rules, rations, onStderrDropped, serverSignIns });
+  const failed = ({ tool }: Upstream, error: unknown) =>
+    log.warn(
+      { connectedTool: tool.name, keyId: tool.keyId, err: error },
+      'a Connected Tool cannot be listed',
+    );
+  return {
+    version: VERSION,
+    checks,
+    hub,
+    rations,
+    tracer,
+    listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
+    mcpSessions: new McpSessions(deps),
+    serverSignIns,
+    outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),
+    timeoutMs: config.upstreamTimeout,
+    maxMs: config.upstreamMax,
+    places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
+    onVerdict: ({ decision }, startedAt, span) =>
+      metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000, span),
+    callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
+    relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
+  };
+}
+
+function signOn(config: Config): Provider | null {
+  const { oidcIssuer, oidcClientId } = config;
+  if (oidcIssuer === null || oidcClientId === null) return null;
+  return new Provider({ ...config, oidcIssuer, oidcClientId }, targetRules(config));
+}
+
+function companyTokens(config: Config, deps: Deps, log: Log): CompanyTokens | null {
+  const { jwtIssuer, jwtAudience, jwtGroupsClaim } = config;
+  if (jwtIssuer === null || jwtAudience === null) return null;
+  const failed = (error: unknown) =>
+    log.warn({ err: error }, 'the issuer of company tokens cannot be asked: new tokens are refused');
+  const issuer = new CompanyIssuer({ jwtIssuer, jwtAudience }, targetRules(config), failed);
+  return new CompanyTokens(deps, issuer, jwtGroupsClaim);
+}

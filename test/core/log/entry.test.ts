@@ -1,0 +1,68 @@
+// The text that is sealed of an entry is its canonical JSON, by the quick way as by the general one.
+
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { DECISIONS } from '../../../src/core/decision/decide.ts';
+import { entryLeaf, entryText, shownEntry } from '../../../src/core/log/entry.ts';
+import { canonicalJson } from '../../../src/core/wire/canonical.ts';
+import type { Json } from '../../../src/core/wire/json.ts';
+import { auditEntry } from '../../store/stores.ts';
+
+test('the quick way and the general way write the same', () => {
+  const text = fc.string({ unit: 'binary' });
+  const values = fc.record({
+    reason: text,
+    toolName: text,
+    serverName: text,
+    sessionId: fc.option(text),
+    ruleIndex: fc.option(fc.nat()),
+    latencyMs: fc.nat(),
+    personId: fc.option(text),
+    shadow: fc.option(
+      fc.record({
+        ruleIndex: fc.option(fc.nat()),
+        policyVersion: fc.nat(),
+        policyId: text,
+        decision: fc.constantFrom(...DECISIONS),
+      }),
+    ),
+  });
+  fc.assert(
+    fc.property(values, more => {
+      const shown = shownEntry(auditEntry(more));
+      return entryText(shown) === canonicalJson(shown as object as Json);
+    }),
+  );
+});
+
+test('a field more, a field less or a field in disguise is another text', () => {
+  const shown = shownEntry(auditEntry());
+  const { reason, ...less } = shown;
+  const disguised = JSON.parse(JSON.stringify({ ...less, x: reason }).replace('"x"', '"__proto__"'));
+  const texts = [shown, less, { ...shown, more: 1 }, disguised].map(entryText);
+  expect(new Set(texts).size).toBe(4);
+  expect(texts[3]).toContain('__proto__');
+});
+
+test('an entry without a shadow has the text that it had before there were shadows', () => {
+  expect(entryText(shownEntry(auditEntry({ shadow: null })))).not.toContain('shadow');
+});
+
+test('the trace is shown and not sealed, and no other field is left out', () => {
+  const entry = auditEntry();
+  const traced = shownEntry({ ...entry, traceId: 'a'.repeat(32) });
+  expect(traced.traceId).toBe('a'.repeat(32));
+  expect(shownEntry(entry)).not.toHaveProperty('traceId');
+  expect(entryLeaf(traced)).toEqual(entryLeaf(shownEntry(entry)));
+  expect(entryLeaf({ ...traced, more: 1 })).not.toEqual(entryLeaf(shownEntry(entry)));
+});
+
+test('a shadow with a field more or less, or one that is none, is another text', () => {
+  const shadow = { policyId: 'p', policyVersion: 1, decision: 'deny', ruleIndex: null } as const;
+  const shown = shownEntry(auditEntry({ shadow }));
+  const { ruleIndex: _, ...less } = shadow;
+  const shadows = [shadow, less, { ...shadow, more: 1 }, null, 'deny', [1]];
+  const texts = shadows.map(each => entryText({ ...shown, shadow: each }));
+  expect(new Set(texts).size).toBe(shadows.length);
+  for (const [index, text] of texts.entries()) expect(JSON.parse(text).shadow).toEqual(shadows[index]);
+});
