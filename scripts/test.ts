@@ -1,17 +1,64 @@
 // npm test: runs the whole suite, or the files that are named after `--`. It builds the program that the tests start
 // (test/support/program.ts), runs the tests, and lists the slowest files at the end. test/support/flags.ts has the
-// options of the test runner.
+// options of the test runner. Tests on mutants, under floods and of memory wait for a change of what they watch
+// (test/support/when-changed.ts).
 
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FLAGS } from '../test/support/flags.ts';
-import { PROGRAM } from '../test/support/need.ts';
+import { CHANGED, LEFT_OUT, PROGRAM } from '../test/support/need.ts';
 import { makeProgram } from '../test/support/program.ts';
+import { changedSince, lastWholeRun, testsFor, waitingTests } from './changed.ts';
+
+const USAGE = `Usage: npm test -- [options] [files]
+
+  --changed <commit>  also the tests on mutants, under floods and of memory whose sources changed since this commit;
+                      \`last\` is the commit of the last whole run in docs/promises.md
+  --all               all of those
+  --update-timings    write test/timings.json anew
+  --help              print this
+
+Other options go to \`bun test\`.
+`;
 
 const ROOT = join(import.meta.dir, '..');
 const TIMINGS = join(ROOT, 'test/timings.json');
 const SHOWN = 10;
+
+const rest = process.argv.slice(2);
+
+function taken(option: string): boolean {
+  const at = rest.indexOf(option);
+  if (at >= 0) rest.splice(at, 1);
+  return at >= 0;
+}
+
+function valueAfter(option: string): string | undefined {
+  const at = rest.indexOf(option);
+  return at < 0 ? undefined : rest.splice(at, 2)[1];
+}
+
+if (taken('--help')) {
+  console.log(USAGE);
+  process.exit(0);
+}
+const [keep, all, since] = [taken('--update-timings'), taken('--all'), valueAfter('--changed')];
+
+/** What the tests behind the door are told; null stands for all of them. */
+function wanted(): string[] | null {
+  if (all) return null;
+  if (since === undefined) return [];
+  const commit = since === 'last' ? lastWholeRun() : since;
+  const changed = changedSince(commit);
+  const files = changed === null ? waitingTests() : testsFor(changed);
+  console.log(
+    changed === null
+      ? `Commit ${commit} is not in this clone, so all tests on mutants, under floods and of memory run.`
+      : `Since ${commit}, ${changed.length} files changed: tests on mutants, under floods and of memory run in ${files.length} of ${waitingTests().length} files.`,
+  );
+  return changed;
+}
 
 const filesIn = (path: string): Record<string, number> => JSON.parse(readFileSync(path, 'utf8')).files;
 
@@ -23,16 +70,23 @@ function slowest(before: Record<string, number>, after: Record<string, number>):
 
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-timings-'));
 const timings = join(folder, 'timings.json');
+const leftOut = join(folder, 'left-out');
 cpSync(TIMINGS, timings);
-const wanted = process.argv.slice(2);
-const keep = wanted.includes('--update-timings');
-const rest = wanted.filter(each => each !== '--update-timings');
+writeFileSync(leftOut, '');
+const paths = wanted();
+const changed = join(folder, 'changed');
+if (paths !== null) writeFileSync(changed, paths.join('\n'));
 const begun = performance.now();
 const tests = Bun.spawn(
   [process.execPath, 'test', ...FLAGS, '--update-timings', `--timings=${timings}`, ...rest],
   {
     cwd: ROOT,
-    env: { ...process.env, [PROGRAM]: await makeProgram() },
+    env: {
+      ...process.env,
+      [PROGRAM]: await makeProgram(),
+      [LEFT_OUT]: leftOut,
+      [CHANGED]: paths === null ? undefined : changed,
+    },
     stdio: ['inherit', 'inherit', 'inherit'],
   },
 );
@@ -42,6 +96,11 @@ const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 console.log(`\nAll tests took ${seconds(performance.now() - begun)}. The slowest files:`);
 for (const [file, ms] of slowest(filesIn(TIMINGS), filesIn(timings)))
   console.log(`${seconds(ms).padStart(8)}  ${file}`);
+const { size } = statSync(leftOut);
+if (size > 0)
+  console.log(
+    `\n*** Left out here: ${size} tests on mutants, under floods and of memory. \`npm run promises\` runs them, .ci/run those whose sources changed. ***`,
+  );
 if (keep && status === 0) cpSync(timings, TIMINGS);
 rmSync(folder, { recursive: true });
 process.exit(status);

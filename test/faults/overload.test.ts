@@ -16,6 +16,7 @@ import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const QUEUE_LIMIT = 50;
 /** Those that wait, and those whose commit is under way: never more than had waited. */
@@ -70,7 +71,7 @@ describe.if(need(server !== null, 'PostgreSQL'))('two replicas on postgres', () 
     expect(found.answeredAfter).toBe(true);
   });
 
-  test('a mutant without a limit is found out', async () => {
+  whenChanged(NO_LIMIT)('a mutant without a limit is found out', async () => {
     const tooDeep = await withMutant([NO_LIMIT], async root => {
       const { deepest } = await overload(2, root);
       return Math.max(0, deepest - MOST_WAITING);
@@ -78,7 +79,7 @@ describe.if(need(server !== null, 'PostgreSQL'))('two replicas on postgres', () 
     expect(tooDeep).toBeGreaterThan(0);
   });
 
-  test('a mutant that answers a verdict instead is found out', async () => {
+  whenChanged(VERDICT_WITHOUT_ENTRY)('a mutant that answers a verdict instead is found out', async () => {
     const found = await withMutant(
       [VERDICT_WITHOUT_ENTRY],
       async root => (await overload(2, root)).compared.missing,

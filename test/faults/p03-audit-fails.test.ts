@@ -30,6 +30,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { onPath, type ServiceOptions, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 import {
   type Begin,
   canMount,
@@ -107,7 +108,7 @@ describe('sqlite', () => {
   });
 
   // A limit on the log only: under failing writes SQLite gives up before the commit, where the mutant is right.
-  test.skipIf(!LIMITED)('a mutant that answers anyway is found out', async () => {
+  whenChanged(...ANYWAY).skipIf(!LIMITED)('a mutant that answers anyway is found out', async () => {
     const fault = SQLITE['a file size limit']!;
     const found = await withMutant(
       ANYWAY,
@@ -120,12 +121,15 @@ describe('sqlite', () => {
     expect(await measureEnd('a failed fsync', failedSync, sqliteStore())).toBe(0);
   });
 
-  test.skipIf(!TRACED)('a failed fsync: a mutant that goes on is found out', async () => {
-    const found = await withMutant(FORGIVING, root =>
-      measureEnd('a failed fsync', failedSync, sqliteStore(root)),
-    );
-    expect(found).toBeGreaterThan(0);
-  });
+  whenChanged(...FORGIVING).skipIf(!TRACED)(
+    'a failed fsync: a mutant that goes on is found out',
+    async () => {
+      const found = await withMutant(FORGIVING, root =>
+        measureEnd('a failed fsync', failedSync, sqliteStore(root)),
+      );
+      expect(found).toBeGreaterThan(0);
+    },
+  );
 
   for (const [name, touch] of Object.entries({
     'a removed store': removeStore,
@@ -160,7 +164,7 @@ describe('sqlite', () => {
     await service.close();
   });
 
-  test('a removed store: a mutant that does not look is found out', async () => {
+  whenChanged(BLIND)('a removed store: a mutant that does not look is found out', async () => {
     const found = await withMutant([BLIND], root =>
       measureEnd('a removed store', removeStore, sqliteStore(root)),
     );
@@ -177,7 +181,7 @@ describe.skipIf(server === null)('postgres', () => {
     });
   }
 
-  test('a mutant that answers anyway is found out', async () => {
+  whenChanged(...ANYWAY)('a mutant that answers anyway is found out', async () => {
     const fault = POSTGRES['a renamed audit table']!;
     const found = await withMutant(
       ANYWAY,

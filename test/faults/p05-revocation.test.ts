@@ -13,6 +13,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import type { ServiceOptions, TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = LONG ? 200 : 10;
 /** At most; a mutant's run ends with its first violation. */
@@ -160,10 +161,13 @@ describe('one process on SQLite', () => {
   });
 
   for (const [kinds, patches] of MEMORY) {
-    test(`${kinds.join(', ')}: a mutant that trusts what it remembers is found out`, async () => {
-      const found = await withMutant(patches, root => measure(kinds, { root }, 1, MUTANT_ROUNDS));
-      for (const [kind, each] of found) expect(tooLate(each), kind).toBeGreaterThan(0);
-    });
+    whenChanged(...patches)(
+      `${kinds.join(', ')}: a mutant that trusts what it remembers is found out`,
+      async () => {
+        const found = await withMutant(patches, root => measure(kinds, { root }, 1, MUTANT_ROUNDS));
+        for (const [kind, each] of found) expect(tooLate(each), kind).toBeGreaterThan(0);
+      },
+    );
   }
 });
 
@@ -178,20 +182,26 @@ describe.skipIf(server === null)('two processes on one PostgreSQL', () => {
   });
 
   for (const [kinds, patches] of MEMORY) {
-    test(`${kinds.join(', ')}: a mutant that trusts what it remembers is found out`, async () => {
-      const found = await withMutant(patches, async root =>
-        measure(kinds, await store(root), 2, MUTANT_ROUNDS),
-      );
-      for (const [kind, each] of found) expect(tooLate(each), kind).toBeGreaterThan(0);
-    });
+    whenChanged(...patches)(
+      `${kinds.join(', ')}: a mutant that trusts what it remembers is found out`,
+      async () => {
+        const found = await withMutant(patches, async root =>
+          measure(kinds, await store(root), 2, MUTANT_ROUNDS),
+        );
+        for (const [kind, each] of found) expect(tooLate(each), kind).toBeGreaterThan(0);
+      },
+    );
   }
 
-  test('a mutant without the locks commits allows too late, whatever was ended', async () => {
-    const found = await withMutant([NO_LOCKS], async root =>
-      measure(ALL, await store(root), 2, MUTANT_ROUNDS),
-    );
-    for (const [kind, { lateCommits }] of found) expect(lateCommits, kind).toBeGreaterThan(0);
-  });
+  whenChanged(NO_LOCKS)(
+    'a mutant without the locks commits allows too late, whatever was ended',
+    async () => {
+      const found = await withMutant([NO_LOCKS], async root =>
+        measure(ALL, await store(root), 2, MUTANT_ROUNDS),
+      );
+      for (const [kind, { lateCommits }] of found) expect(lateCommits, kind).toBeGreaterThan(0);
+    },
+  );
 });
 
 /** A server that remembers when each transaction was committed. */

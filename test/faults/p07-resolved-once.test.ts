@@ -14,6 +14,7 @@ import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const APPROVALS = LONG ? 200 : 20;
 const POSTS = LONG ? 50 : 20;
@@ -88,9 +89,12 @@ for (const engine of await engines()) {
     expect(await measureSigned(engine, SIGNED)).toMatchObject({ ballots: SIGNED, violations: 0 });
   });
 
-  test(`${engine}: a mutant that wants or keeps no signature is found out`, async () => {
-    const patch = engine === 'postgres' ? NOT_KEPT : UNSIGNED;
-    const found = await withMutant([patch], async root => (await measureSigned(engine, 2, root)).violations);
+  const signing = engine === 'postgres' ? NOT_KEPT : UNSIGNED;
+  whenChanged(signing)(`${engine}: a mutant that wants or keeps no signature is found out`, async () => {
+    const found = await withMutant(
+      [signing],
+      async root => (await measureSigned(engine, 2, root)).violations,
+    );
     expect(found).toBeGreaterThan(0);
   });
 
@@ -98,9 +102,12 @@ for (const engine of await engines()) {
     expect(await measureVotes(engine, BALLOTS)).toMatchObject({ ballots: BALLOTS, violations: 0 });
   });
 
-  test(`${engine}: a mutant that counts votes wrongly is found out`, async () => {
-    const patch = engine === 'postgres' ? NO_LOCK : COUNTED_TWICE;
-    const found = await withMutant([patch], async root => (await measureVotes(engine, 6, root)).violations);
+  const counting = engine === 'postgres' ? NO_LOCK : COUNTED_TWICE;
+  whenChanged(counting)(`${engine}: a mutant that counts votes wrongly is found out`, async () => {
+    const found = await withMutant(
+      [counting],
+      async root => (await measureVotes(engine, 6, root)).violations,
+    );
     expect(found).toBeGreaterThan(0);
   });
 
@@ -115,13 +122,16 @@ for (const engine of await engines()) {
     expect(found.lapsed).toBeGreaterThan(0);
   });
 
-  test(`${engine}: a mutant that does not look has several winners`, async () => {
-    const found = await withMutant(
-      [UNCONDITIONAL, WAITING],
-      async root => (await measure(engine, 20, '60m', root)).violations,
-    );
-    expect(found).toBeGreaterThan(0);
-  });
+  whenChanged(UNCONDITIONAL, WAITING)(
+    `${engine}: a mutant that does not look has several winners`,
+    async () => {
+      const found = await withMutant(
+        [UNCONDITIONAL, WAITING],
+        async root => (await measure(engine, 20, '60m', root)).violations,
+      );
+      expect(found).toBeGreaterThan(0);
+    },
+  );
 }
 
 async function measure(engine: Engine, approvals: number, timeout: string, root?: string): Promise<Found> {

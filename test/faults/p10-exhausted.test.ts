@@ -15,6 +15,7 @@ import { LONG } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Manner, Receiver, signedWith } from '../support/receiver.ts';
 import { type Engine, engines, ROOT } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const EVENTS = LONG ? 100 : 5;
 const MUTANT_EVENTS = 2;
@@ -44,12 +45,12 @@ for (const engine of await engines()) {
     });
   });
 
-  test(`${engine}: a mutant that forgets what is exhausted is found out`, async () => {
+  whenChanged(DROPPED)(`${engine}: a mutant that forgets what is exhausted is found out`, async () => {
     const found = await withMutant([DROPPED], root => measure(engine, MUTANT_EVENTS, root));
     expect(found).toMatchObject({ failed: 0, offSchedule: 0 });
   });
 
-  test(`${engine}: a mutant that redelivers nothing is found out`, async () => {
+  whenChanged(DEAF)(`${engine}: a mutant that redelivers nothing is found out`, async () => {
     const found = await withMutant([DEAF], root => measure(engine, MUTANT_EVENTS, root));
     expect(found).toMatchObject({ failed: MUTANT_EVENTS, redelivered: 0 });
   });

@@ -16,6 +16,7 @@ import {
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { startService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const BODIES = LONG ? 12_000 : 1000;
 
@@ -43,7 +44,7 @@ test('what reaches the upstream means what was checked', async () => {
 });
 
 for (const [name, patch] of Object.entries({ LOOSE_JSON, HEADERS_UNREAD, PROTOTYPES })) {
-  test(`a mutant that reads loosely (${name}) is found out`, async () => {
+  whenChanged(patch)(`a mutant that reads loosely (${name}) is found out`, async () => {
     const found = await withMutant([patch], async root => (await measure(root)).mismatches.length);
     expect(found).toBeGreaterThan(0);
   });

@@ -9,6 +9,7 @@ import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const KILLS = LONG ? 40 : 4;
 /** On one store: every call has a tool of its own, and thousands of tools are slow to list. */
@@ -48,7 +49,7 @@ for (const engine of await engines()) {
   });
 
   for (const [name, patch] of Object.entries({ FORWARD_FIRST, BEFORE_COMMIT })) {
-    test(`${engine}: a mutant that forwards first (${name}) is found out`, async () => {
+    whenChanged(patch)(`${engine}: a mutant that forwards first (${name}) is found out`, async () => {
       const found = await withMutant(
         [patch],
         async root => (await measure(engine, MUTANT_KILLS, root)).violations,

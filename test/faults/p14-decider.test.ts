@@ -8,6 +8,7 @@ import { compare } from '../core/oracle.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const POLICIES = LONG ? 6000 : 1200;
 const CALLS = 40;
@@ -106,7 +107,7 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
 };
 
 for (const [what, patch] of Object.entries(MUTANTS)) {
-  test(`the comparison goes red on a decider that ${what}`, async () => {
+  whenChanged(...[patch].flat())(`the comparison goes red on a decider that ${what}`, async () => {
     const found = await withMutant([patch].flat(), async root => searchIn(await deciderIn(root)));
     figures(`P14 mutant that ${what}`, { seed: SEED, ...found });
     expect(found.violations).toBeGreaterThan(0);

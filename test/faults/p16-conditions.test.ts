@@ -10,6 +10,7 @@ import { ANSWERED_WITHIN_MS, type Answer, CHECK_LIMIT_MS, isLate, startLoad, too
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = LONG ? 20 : 1;
 const GOOD_CLIENTS = 4;
@@ -85,7 +86,7 @@ for (const engine of LONG ? await engines() : (['sqlite'] as const)) {
   });
 }
 
-test('a mutant that does not bound an evaluation is found out', async () => {
+whenChanged(UNBOUNDED)('a mutant that does not bound an evaluation is found out', async () => {
   const { faults } = await withMutant([UNBOUNDED], root => measure('sqlite', BODIES.slice(0, 2), root));
   expect(faults.length).toBeGreaterThan(0);
 });

@@ -11,6 +11,7 @@ import { ANSWERED_WITHIN_MS, type Answer, isLate, startLoad, took } from '../sup
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const SLOW = LONG ? 500 : 100;
 /** Among more of them, too few of the other messages arrive while a mutant is attacked. */
@@ -55,7 +56,7 @@ for (const engine of LONG ? await engines() : (['sqlite'] as const)) {
 }
 
 for (const [what, patches] of Object.entries(MUTANTS)) {
-  test(`a mutant ${what} is found out`, async () => {
+  whenChanged(...patches)(`a mutant ${what} is found out`, async () => {
     const found = await withMutant(patches, async root => (await measure('sqlite', root)).faults.length);
     expect(found).toBeGreaterThan(0);
   });

@@ -8,6 +8,7 @@ import { figures, random, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 import { Tenant } from './tenant.ts';
 
 const OPERATIONS = LONG ? 3000 : 400;
@@ -60,7 +61,7 @@ for (const engine of await engines()) {
 }
 
 for (const [what, patch] of Object.entries(MUTANTS)) {
-  test(`a mutant that ${what} is found out`, async () => {
+  whenChanged(...[patch].flat())(`a mutant that ${what} is found out`, async () => {
     const found = await withMutant(
       [patch].flat(),
       async root => (await measure('sqlite', MUTANT_OPERATIONS, root)).leaks.length,

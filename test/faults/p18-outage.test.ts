@@ -22,6 +22,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const CONNECTIONS = 16;
 /** Credentials that are first used while the database is out. */
@@ -98,7 +99,7 @@ describe.skipIf(server === null)('postgres', () => {
     });
   }
 
-  test('a mutant without time limits is found out', async () => {
+  whenChanged(...PATIENT)('a mutant without time limits is found out', async () => {
     const found = await withMutant(
       PATIENT,
       async root => (await measure('a lost link', ANSWERED_WITHIN_MS + 1000, { root, refusals: 0 })).late,
@@ -106,7 +107,7 @@ describe.skipIf(server === null)('postgres', () => {
     expect(found).toBeGreaterThan(0);
   });
 
-  test('a mutant that allows what it cannot record is found out', async () => {
+  whenChanged(FAIL_OPEN)('a mutant that allows what it cannot record is found out', async () => {
     const found = await withMutant(
       [FAIL_OPEN],
       async root => (await measure('no free connection', OUTAGE_MS, { root })).unrecorded,

@@ -24,6 +24,7 @@ import {
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import type { TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const folder = newDataDir();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -136,7 +137,7 @@ describe('over HTTP', () => {
     expect(elsewhere.heard).toEqual([]);
   });
 
-  test('a mutant that takes any id is found out', async () => {
+  whenChanged(FOREIGN_IDS)('a mutant that takes any id is found out', async () => {
     const ways = { 'answers another id': BAD['answers another id']! };
     const found = await withMutant(
       [FOREIGN_IDS],
@@ -145,7 +146,7 @@ describe('over HTTP', () => {
     expect(found).toBeGreaterThan(0);
   });
 
-  test('a mutant without a bound is found out', async () => {
+  whenChanged(UNBOUNDED)('a mutant without a bound is found out', async () => {
     const ways = { 'sends a line without end': BAD['sends a line without end']! };
     const found = await withMutant([UNBOUNDED], root => misbehave(ways, root));
     expect(found.takenBytes).toBeGreaterThan(LIMIT);
@@ -355,13 +356,13 @@ describe('over stdio', () => {
     expect(found.meanwhile).toBeGreaterThan(MEANWHILE);
   });
 
-  test('a mutant that leaves others no turn is found out', async () => {
+  whenChanged(NO_TURNS)('a mutant that leaves others no turn is found out', async () => {
     const found = await withMutant([NO_TURNS], root => flood(root));
     // The calls are answered too late, or too few of them at all.
     expect(found.late > 0 || found.meanwhile <= MEANWHILE).toBe(true);
   });
 
-  test('a mutant that answers whatever is asked is found out', async () => {
+  whenChanged(UNBOUNDED_ANSWERS)('a mutant that answers whatever is asked is found out', async () => {
     const found = await withMutant([UNBOUNDED_ANSWERS], root => flood(root, ASKED / 4));
     expect(found.grownBytes).toBeGreaterThan(FLOOD_MEMORY);
   });
@@ -370,7 +371,7 @@ describe('over stdio', () => {
     expect(await orphans()).toBe(0);
   });
 
-  test('a mutant without the watcher leaves some', async () => {
+  whenChanged(UNWATCHED)('a mutant without the watcher leaves some', async () => {
     expect(await withMutant([UNWATCHED], orphans)).toBeGreaterThan(0);
   });
 });

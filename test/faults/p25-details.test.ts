@@ -18,6 +18,7 @@ import { figures, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = LONG ? 10 : 1;
 const CHANNEL = 'toolgate_wake';
@@ -160,7 +161,7 @@ for (const engine of both) {
 
 for (const [what, { engine, patches, stage, kind, seats }] of Object.entries(MUTANTS)) {
   if (!both.includes(engine)) continue;
-  test(`${engine}: a mutant ${what} is found out`, async () => {
+  whenChanged(...patches)(`${engine}: a mutant ${what} is found out`, async () => {
     const options = { seats, kinds: [kind], rounds: 1, only: stage };
     const { violations } = await withMutant(patches, root => measure(engine, options, root));
     expect(violations.length).toBeGreaterThan(0);

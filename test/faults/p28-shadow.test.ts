@@ -11,6 +11,7 @@ import { type Answer, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 import { nextStep, type Step, World } from './shadow-worlds.ts';
 
 const STEPS = LONG ? 4000 : 400;
@@ -101,7 +102,7 @@ for (const engine of both) {
 }
 
 for (const [what, patches] of Object.entries(MUTANTS)) {
-  test(`sqlite: a mutant ${what} is found out`, async () => {
+  whenChanged(...patches)(`sqlite: a mutant ${what} is found out`, async () => {
     const { violations } = await withMutant(patches, root =>
       compareWorlds('sqlite', MUTANT_STEPS, { what, root }),
     );
@@ -179,7 +180,7 @@ for (const engine of both) {
   });
 }
 
-test('sqlite: a mutant that remembers the shadow is found out', async () => {
+whenChanged(REMEMBERED)('sqlite: a mutant that remembers the shadow is found out', async () => {
   const { violations } = await withMutant([REMEMBERED], root => changeInFlight('sqlite', CHANGES, root));
   expect(violations.length).toBeGreaterThan(0);
 });

@@ -12,6 +12,7 @@ import { connect } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const QUIET_MS = LONG ? 5000 : 1000;
 const ATTACK_MS = LONG ? 20_000 : 5000;
@@ -108,7 +109,7 @@ for (const engine of await engines()) {
 }
 
 for (const [what, { patches, greeds }] of Object.entries(MUTANTS)) {
-  test(`a mutant ${what} is found out`, async () => {
+  whenChanged(...patches)(`a mutant ${what} is found out`, async () => {
     const found = await withMutant(patches, root => measure('sqlite', greeds, root));
     expect(found.faults).not.toEqual([]);
   });

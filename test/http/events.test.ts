@@ -7,6 +7,7 @@ import { newPerson, OWN, send } from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { mutant } from '../support/mutant.ts';
 import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 interface Told {
   id: string;
@@ -215,12 +216,14 @@ test('a watcher that does not read is let go', async () => {
   expect(closed).toBe(1);
 });
 
-test('mutant: a stream that outlives its sign-in is noticed', async () => {
-  const broken = mutant({
-    file: 'src/http/serving/feed.ts',
-    find: 'if (!(await watcher.holds())) watcher.writer.close();',
-    replace: '',
-  });
+const OUTLIVING = {
+  file: 'src/http/serving/feed.ts',
+  find: 'if (!(await watcher.holds())) watcher.writer.close();',
+  replace: '',
+};
+
+whenChanged(OUTLIVING)('mutant: a stream that outlives its sign-in is noticed', async () => {
+  const broken = mutant(OUTLIVING);
   const service = await startService({ root: broken.root });
   const { key } = await service.newKey([...RULES]);
   const person = await newPerson(service, 'viewer');

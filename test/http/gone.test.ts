@@ -6,6 +6,7 @@ import net from 'node:net';
 import { until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const AT_ONCE = 50;
 const FRAMINGS = {
@@ -84,7 +85,7 @@ for (const [framing, sent] of Object.entries(FRAMINGS)) {
   });
 }
 
-test('a mutant that takes it for a failure of its own is found out', async () => {
+whenChanged(OUR_FAULT)('a mutant that takes it for a failure of its own is found out', async () => {
   await withMutant([OUR_FAULT], async root => {
     const broken = await startService({ root });
     const place = (await places(broken))['sign-in'] as Place;

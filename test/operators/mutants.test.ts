@@ -5,6 +5,7 @@ import { describe, expect, test } from 'bun:test';
 import { ASK_ALL, type Gate, openGate } from '../approvals/gate.ts';
 import { withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
+import { whenChanged } from '../support/when-changed.ts';
 import { newAddress, newPerson, OWN, PASSWORD, send, signIn } from './people.ts';
 
 interface Case {
@@ -105,8 +106,11 @@ async function probe(holds: Case['holds'], root?: string): Promise<boolean> {
 }
 
 describe.each(Object.entries(CASES))('%s', (_, { patch, holds }) => {
-  test('holds, and its absence is found out', async () => {
+  test('holds', async () => {
     expect(await probe(holds)).toBe(true);
+  });
+
+  whenChanged(patch)('its absence is found out', async () => {
     expect(await withMutant([patch], root => probe(holds, root))).toBe(false);
   });
 });

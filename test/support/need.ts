@@ -19,3 +19,7 @@ export const LONG = process.env['TOOLGATE_TEST_LONG'] === '1';
 
 /** Names the program that tests start as a service, where `npm test` has made one (program.ts). */
 export const PROGRAM = 'TOOLGATE_TEST_PROGRAM';
+
+/** Two files: the paths that changed, and the count of the tests that wait for another change (when-changed.ts). */
+export const CHANGED = 'TOOLGATE_TEST_CHANGED';
+export const LEFT_OUT = 'TOOLGATE_TEST_LEFT_OUT';

@@ -12,6 +12,7 @@ import { insertAudit } from '../../../src/store/log/audit.ts';
 import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { random, SEED, withMutant } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
+import { whenChanged } from '../../support/when-changed.ts';
 import { depsAt } from '../deps.ts';
 import { entryAt, expectEqualToScan } from './scanned.ts';
 
@@ -126,12 +127,12 @@ for (const engine of await engines()) {
       expect(await missesWhatIsLate(rollUp)).toBe(false);
     });
 
-    test('mutant: minutes counted once only miss what came late', async () => {
-      const once = {
-        file: 'src/guard/log/rollups.ts',
-        find: 'if (await recheck(deps, age)) return true;',
-        replace: 'if (age < 0) return true;',
-      };
+    const once = {
+      file: 'src/guard/log/rollups.ts',
+      find: 'if (await recheck(deps, age)) return true;',
+      replace: 'if (age < 0) return true;',
+    };
+    whenChanged(once)('mutant: minutes counted once only miss what came late', async () => {
       await withMutant([once], async root => {
         const broken = (await import(join(root, 'src/guard/log/rollups.ts'))) as { rollUp: RollUp };
         expect(await missesWhatIsLate(broken.rollUp)).toBe(true);
