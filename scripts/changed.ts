@@ -9,72 +9,73 @@ const ROOT = join(import.meta.dir, '..');
 /** What tests watch. Changes of test/support are left to the whole run, because nearly every test uses it. */
 const WATCHED = ['src', 'dashboard', 'test', ':!test/support'];
 const PROMISES = join(ROOT, 'docs/promises.md');
-const DOOR = /\bwhenChanged\(/;
+const DOOR = /from '[^']*\/when-changed\.ts'/;
 const SOURCE = /['"`]((?:src|dashboard)\/[^'"`\s]+)['"`]/g;
-const IMPORT = /from '(\.[^']+)'/g;
+const IMPORT = /from '(\.[^']+\.ts)'/g;
 /** An import from a file, on one line or on several. */
 const IMPORTS = /^(import|export)\b[^;]*?\bfrom '[^']*';\n/gm;
 const FOLDERS = /(?<=['"`])[^'"`\s]*\/(?=[^'"`\s/]+\.tsx?['"`])/g;
 
-/** The commit of the last whole run of the promises, as its page says. */
-export function lastWholeRun(): string {
+/** A commit by its name; `last` is that of the last whole run of the promises, as its page says. */
+export function commitOf(name: string): string {
+  if (name !== 'last') return name;
   return /^- Commit: ([0-9a-f]{7,40})\b/m.exec(readFileSync(PROMISES, 'utf8'))?.[1] ?? 'unknown';
 }
 
-/** The paths that differ from a commit, and the test files that import one of them; null if the clone lacks the commit. */
-export function changedSince(commit: string): string[] | null {
+/** The paths that differ from a commit, and the test files that are made of one of them; null if the clone lacks the commit. */
+export function changedSince(commit: string, root = ROOT): string[] | null {
+  const git = gitIn(root);
   if (git('cat-file', '-e', `${commit}^{commit}`) === null) return null;
-  const rows = git('diff', '--name-status', '-M50%', commit, '--', ...WATCHED)?.split('\n') ?? [];
-  const added = git('ls-files', '--others', '--exclude-standard', '--', ...WATCHED)?.split('\n') ?? [];
-  const moved = rows.map(row => row.split('\t').slice(1)).filter(([path]) => path !== undefined);
-  const changed = moved
-    .filter(([from = '', to = from]) => differs(commit, from, to))
-    .map(each => each.at(-1) ?? '');
-  const paths = new Set([...changed, ...added.filter(Boolean)]);
-  const using = waitingTests().filter(test => partsOf(test).some(part => paths.has(part)));
-  return [...new Set([...paths, ...using])];
+  const rows = linesOf(git('diff', '--name-status', '-M50%', commit, '--', ...WATCHED));
+  const added = linesOf(git('ls-files', '--others', '--exclude-standard', '--', ...WATCHED));
+  const changed = rows
+    .map(row => row.split('\t').slice(1))
+    .filter(([from = '', to = from]) => {
+      const before = git('show', `${commit}:${from}`);
+      const after = existsSync(join(root, to)) ? readIn(root, to) : null;
+      return before === null || after === null || withoutPlaces(before) !== withoutPlaces(after);
+    })
+    .map(paths => paths.at(-1) as string);
+  const paths = new Set([...changed, ...added]);
+  const made = waitingTests(root).filter(test => partsOf(root, test).some(part => paths.has(part)));
+  return [...new Set([...paths, ...made])];
 }
 
 /** The test files that have tests behind the door. */
-export function waitingTests(): string[] {
-  const all = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: ROOT })];
-  return all.filter(test => DOOR.test(read(test))).sort();
+export function waitingTests(root = ROOT): string[] {
+  const all = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: root })];
+  return all.filter(test => DOOR.test(readIn(root, test))).sort();
 }
 
-/** Those of which a test waits for one of these paths. */
-export function testsFor(changed: readonly string[]): string[] {
-  return waitingTests().filter(test => {
-    const sources = partsOf(test).flatMap(part =>
-      Array.from(read(part).matchAll(SOURCE), ([, path = '']) => path),
-    );
+/** Those of which a test may wait for one of these paths: it names the path, or a pattern of it. */
+export function testsFor(changed: readonly string[], root = ROOT): string[] {
+  return waitingTests(root).filter(test => {
+    const texts = partsOf(root, test).map(part => readIn(root, part));
+    const sources = texts.flatMap(text => Array.from(text.matchAll(SOURCE), ([, path = '']) => path));
     const globs = [test, ...sources].map(each => new Bun.Glob(each));
     return changed.some(path => globs.some(glob => glob.match(path)));
   });
 }
 
-const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
-
-/** A test file and the files of `test` that it is made of, without test/support. */
-function partsOf(test: string): string[] {
+/** A test file and the files of `test` that it imports, without test/support. */
+function partsOf(root: string, test: string): string[] {
   const parts = new Set([test]);
   for (const part of parts)
-    for (const [, specifier = ''] of read(part).matchAll(IMPORT)) {
+    for (const [, specifier = ''] of readIn(root, part).matchAll(IMPORT)) {
       const path = join(dirname(part), specifier);
-      if (/^test\/(?!support\/)/.test(path) && existsSync(join(ROOT, path))) parts.add(path);
+      if (/^test\/(?!support\/)/.test(path) && existsSync(join(root, path))) parts.add(path);
     }
   return [...parts];
 }
 
-function differs(commit: string, from: string, to: string): boolean {
-  if (!existsSync(join(ROOT, to))) return true;
-  const before = git('show', `${commit}:${from}`);
-  return before === null || withoutPlaces(before) !== withoutPlaces(read(to));
-}
-
+const readIn = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
+const linesOf = (text: string | null): string[] => text?.split('\n').filter(Boolean) ?? [];
 const withoutPlaces = (text: string): string => text.replace(IMPORTS, '').replace(FOLDERS, '');
 
 /** Returns null if git refuses. */
-function git(...words: string[]): string | null {
-  const { status, stdout } = spawnSync('git', words, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 28 });
-  return status === 0 ? stdout : null;
-}
+const gitIn =
+  (root: string) =>
+  (...words: string[]): string | null => {
+    const { status, stdout } = spawnSync('git', words, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 });
+    return status === 0 ? stdout : null;
+  };

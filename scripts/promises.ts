@@ -1,19 +1,25 @@
-// npm run promises: runs the long form of every promise's test, with its mutants, two at a time. It prints one line for
-// each as it ends, and writes the table in docs/promises.md. A promise holds when its tests pass, nothing was violated,
-// and every mutant was noticed.
+// npm run promises: runs the long form of every promise's test, with its mutants, two at a time; then the other tests
+// that npm test leaves out (test/support/when-changed.ts). It prints one line for each as it ends, and writes the table
+// in docs/promises.md. A promise holds when its tests pass, nothing was violated, and every mutant was noticed.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { changedSince, commitOf, testsFor, waitingTests } from './changed.ts';
 import { commit, machine } from './conditions.ts';
 import { PROMISES } from './promised.ts';
 
 const USAGE = `Usage: npm run promises -- [options]
 
-  --seed <n>        make the same choices again as the run with this seed
-  --only <numbers>  only these promises, by comma (P5,P9); leaves docs/promises.md as it is
-  --help            print this
+Without options: all promises in their long forms, and every other test on mutants, under floods and of memory.
+
+  --seed <n>          make the same choices again as the run with this seed
+  --only <numbers>    only these promises, by comma (P5,P9); leaves docs/promises.md as it is
+  --changed <commit>  only the files with a test on mutants, under floods or of memory whose sources changed since this
+                      commit, in their quick forms; \`last\` is the commit that docs/promises.md names, if this clone
+                      has it. Leaves docs/promises.md as it is
+  --help              print this
 `;
 
 const ROOT = join(import.meta.dir, '..');
@@ -63,13 +69,14 @@ function holds(result: Result): boolean {
   return result.passed && operations > 0 && violations === 0 && mutants > 0 && red === mutants;
 }
 
+const fileOf = (promise: string): string => `test/faults/p${promise.slice(1).padStart(2, '0')}-`;
+
 async function run(promise: string, seed: number): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-promise-'));
   const file = join(folder, 'figures');
   writeFileSync(file, '');
   const started = performance.now();
-  const prefix = `test/faults/p${promise.slice(1).padStart(2, '0')}-`;
-  const child = Bun.spawn([process.execPath, 'test', '--timeout', String(TIMEOUT_MS), prefix], {
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', String(TIMEOUT_MS), fileOf(promise)], {
     cwd: ROOT,
     env: {
       ...process.env,
@@ -114,6 +121,19 @@ function progress(result: Result): void {
   if (!holds(result)) console.log(result.output.split('\n').slice(-60).join('\n'));
 }
 
+// --- what is no promise ---------------------------------------------------------------------------
+
+/** The other files with tests on mutants, under floods and of memory. */
+const others = (): string[] =>
+  waitingTests().filter(test => !Object.keys(PROMISES).some(promise => test.startsWith(fileOf(promise))));
+
+/** Runs these files as npm test does, with every test in them that waits for one of the changes. */
+async function runTests(files: readonly string[], changed: readonly string[]): Promise<boolean> {
+  const command = [process.execPath, '--no-orphans', join(import.meta.dir, 'test.ts'), ...changed, ...files];
+  const child = Bun.spawn(command, { cwd: ROOT, stdio: ['inherit', 'inherit', 'inherit'] });
+  return (await child.exited) === 0;
+}
+
 // --- the table -----------------------------------------------------------------------------------
 
 const number = (value: number): string => value.toLocaleString('en');
@@ -139,11 +159,12 @@ function line({ where, ...values }: Figure): string {
   return `${where}: ${pairs.join(' ')}`;
 }
 
-function table(results: Result[], seed: number, seconds: number): string {
+function table(results: Result[], seed: number, seconds: number, othersPassed: boolean): string {
   const held = results.filter(holds).length;
   return `# The promises, measured
 
-Written by \`npm run promises\`; do not edit. ${held} of ${results.length} hold.
+Written by \`npm run promises\`; do not edit. ${held} of ${results.length} hold. The other ${others().length} files with tests on mutants, under floods
+and of memory ${othersPassed ? 'passed' : '**did not pass**'}. What has changed since this commit is what \`.ci/run\` tries them on.
 
 - Date: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC
 - Commit: ${commit()}
@@ -172,6 +193,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     only: { type: 'string' },
+    changed: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -186,6 +208,14 @@ const unknown = only?.filter(each => PROMISES[each] === undefined) ?? [];
 if (unknown.length > 0) {
   console.error(`There is no promise ${unknown.join(', ')}. There are ${Object.keys(PROMISES).join(', ')}.`);
   process.exit(2);
+}
+if (values.changed !== undefined) {
+  const base = commitOf(values.changed);
+  const changed = changedSince(base);
+  const files = changed === null ? waitingTests() : testsFor(changed);
+  if (files.length === 0)
+    console.log(`No test on mutants, under floods or of memory waits for what changed since ${base}.`);
+  process.exit(files.length === 0 || (await runTests(files, ['--changed', base])) ? 0 : 1);
 }
 const all = Object.keys(PROMISES).filter(promise => only === undefined || only.includes(promise));
 const waiting = [...FIRST.filter(each => all.includes(each)), ...all.filter(each => !FIRST.includes(each))];
@@ -202,9 +232,11 @@ await Promise.all(
   }),
 );
 results.sort((a, b) => all.indexOf(a.promise) - all.indexOf(b.promise));
-const text = table(results, seed, (performance.now() - started) / 1000);
+const othersPassed = only !== undefined || (await runTests(others(), ['--all']));
+const text = table(results, seed, (performance.now() - started) / 1000, othersPassed);
 if (only === undefined) writeFileSync(TABLE, text);
 console.log(`\n${text.slice(text.indexOf('| |'), text.indexOf('## Every figure')).trim()}`);
 const broken = results.filter(result => !holds(result)).map(({ promise }) => promise);
+if (!othersPassed) broken.push('tests of what is no promise');
 console.log(broken.length === 0 ? '\nAll hold.' : `\nBroken: ${broken.join(', ')}`);
 process.exit(broken.length === 0 ? 0 : 1);

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { FLAGS } from '../test/support/flags.ts';
 import { CHANGED, LEFT_OUT, PROGRAM } from '../test/support/need.ts';
 import { makeProgram } from '../test/support/program.ts';
-import { changedSince, lastWholeRun, testsFor, waitingTests } from './changed.ts';
+import { changedSince, commitOf, testsFor, waitingTests } from './changed.ts';
 
 const USAGE = `Usage: npm test -- [options] [files]
 
@@ -49,7 +49,7 @@ const [keep, all, since] = [taken('--update-timings'), taken('--all'), valueAfte
 function wanted(): string[] | null {
   if (all) return null;
   if (since === undefined) return [];
-  const commit = since === 'last' ? lastWholeRun() : since;
+  const commit = commitOf(since);
   const changed = changedSince(commit);
   const files = changed === null ? waitingTests() : testsFor(changed);
   console.log(

@@ -1,0 +1,47 @@
+// Which tests are registered behind the door, and how many are counted as left out.
+
+import { expect, test } from 'bun:test';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { newDataDir } from './faults.ts';
+import { CHANGED, LEFT_OUT } from './need.ts';
+import { BUN, ROOT } from './service.ts';
+
+const FIXTURE = `
+import { test } from 'bun:test';
+import { whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
+test('plain', () => {});
+whenChanged({ file: 'src/one.ts', find: '', replace: '' })('mutant', () => {});
+whenChanged('src/mcp/**').skipIf(false)('flood', () => {});
+whenChanged('src/mcp/**').concurrent('memory', () => {});
+`;
+
+function run(changed: string[] | null): { ran: string[]; leftOut: number } {
+  const folder = newDataDir();
+  const [list, count] = [join(folder, 'changed'), join(folder, 'left-out')];
+  writeFileSync(count, '');
+  writeFileSync(list, changed?.join('\n') ?? '');
+  const fixture = mkdtempSync(join(folder, 'fixture-'));
+  writeFileSync(join(fixture, 'door.test.ts'), FIXTURE);
+  const own = relative(ROOT, join(fixture, 'door.test.ts'));
+  if (changed?.includes('itself')) writeFileSync(list, own);
+  const env = { ...process.env, [CHANGED]: changed === null ? undefined : list, [LEFT_OUT]: count };
+  const { stderr } = Bun.spawnSync([BUN, 'test', './door.test.ts'], { cwd: fixture, env });
+  const leftOut = readFileSync(count, 'utf8').length;
+  rmSync(folder, { recursive: true });
+  return { ran: Array.from(`${stderr}`.matchAll(/^\(pass\) (\w+)/gm), ([, name = '']) => name), leftOut };
+}
+
+test('without a list of changes all of them run', () => {
+  expect(run(null)).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory'], leftOut: 0 });
+});
+
+test('what watches nothing that changed is counted, and says nothing', () => {
+  expect(run([])).toEqual({ ran: ['plain'], leftOut: 3 });
+  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant'], leftOut: 2 });
+  expect(run(['src/mcp/call/answer.ts'])).toEqual({ ran: ['plain', 'flood', 'memory'], leftOut: 1 });
+});
+
+test('a test file that changed runs all of its own', () => {
+  expect(run(['itself'])).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory'], leftOut: 0 });
+});
