@@ -23,7 +23,7 @@ const body = (name: string) =>
 const source = (name: string, from: string) => `import { x } from '${from}';\n${body(name)}\n`;
 const DOOR = `import { whenChanged } from '${'./support/when-changed.ts'}';\n`;
 const onPatch = (file: string) =>
-  `${DOOR}whenChanged({ file: '${file}', find: 'a', replace: 'b' })('red', () => {});\n`;
+  `${DOOR}whenChanged({ find: 'a', replace: 'b', file: '${file}' })('red', () => {});\n`;
 
 let commit: string;
 beforeAll(() => {

@@ -11,7 +11,7 @@ const FIXTURE = `
 import { test } from 'bun:test';
 import { whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
 test('plain', () => {});
-whenChanged({ file: 'src/one.ts', find: '', replace: '' })('mutant', () => {});
+whenChanged({ find: '', replace: '', file: 'src/one.ts' })('mutant', () => {});
 whenChanged('src/mcp/**').skipIf(false)('flood', () => {});
 whenChanged('src/mcp/**').concurrent('memory', () => {});
 `;
