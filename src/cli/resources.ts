@@ -44,16 +44,15 @@ export interface Resources {
   webhooks: WantedWebhook[];
 }
 
-type Check = (value: unknown) => boolean;
-const isText: Check = value => typeof value === 'string' && value !== '';
-const isTexts: Check = value => Array.isArray(value) && value.every(isText);
-const isOpenTo: Check = value =>
+type Test = (value: unknown) => boolean;
+const isText: Test = value => typeof value === 'string' && value !== '';
+const isTexts: Test = value => Array.isArray(value) && value.every(isText);
+const isOpenTo: Test = value =>
   isTexts(value) && (value as string[]).every(each => openToFault(each) === null);
-const isTime: Check = value =>
-  value === null || (isText(value) && !Number.isNaN(Date.parse(value as string)));
-const isTargets: Check = value => typeof value === 'object' && (!Array.isArray(value) || isTexts(value));
+const isTime: Test = value => value === null || (isText(value) && !Number.isNaN(Date.parse(value as string)));
+const isTargets: Test = value => typeof value === 'object' && (!Array.isArray(value) || isTexts(value));
 
-type Fields = Record<string, [check: Check, what: string, required?: 'required']>;
+type Fields = Record<string, [check: Test, what: string, required?: 'required']>;
 
 const KEY: Fields = {
   id: [isText, 'the id of a key that is there'],

@@ -11,8 +11,8 @@ import {
   type VerifierKey,
 } from '../core/log/checkpoint.ts';
 import { type FileNote, notesIn } from '../core/log/checkpoint-file.ts';
-import { keepsRetention, remarksOn } from '../core/log/given-up.ts';
 import { type Finding, LogVerifier } from '../core/log/log-verifier.ts';
+import { keepsRetention, remarksOn } from '../core/log/retention-claims.ts';
 import { visible } from '../core/text/visible.ts';
 import { CliError, EXIT, usageError } from './exit.ts';
 import { type IO, readText, say } from './io.ts';

@@ -3,12 +3,12 @@
 
 import { lackingText } from '../core/approvals/approval.ts';
 import { type Attention, attention } from '../guard/approvals/able.ts';
-import { type Check, type Found, good, warning } from './check.ts';
+import { type Examination, type Found, good, warning } from './examine.ts';
 import { type Examined, withStore } from './examined.ts';
 
 const NAME = 'approvals';
 
-export function approvalsCheck(examined: Examined): Check {
+export function approvalsCheck(examined: Examined): Examination {
   return {
     name: NAME,
     run: () =>

@@ -7,7 +7,7 @@ import type { Queries } from '../store/engine/db.ts';
 import { versionOfAny } from '../store/engine/migrate.ts';
 import { readServerFacts } from '../store/engine/postgres-server.ts';
 import { newestTime } from '../store/log/newest-time.ts';
-import { bad, type Check, type Found, good, warning } from './check.ts';
+import { bad, type Examination, type Found, good, warning } from './examine.ts';
 import { type Examined, withStore } from './examined.ts';
 
 /** Synchronised machines differ by some milliseconds; the rest is the time that the answer takes. */
@@ -16,7 +16,7 @@ const DIFFERS_MS = 1000;
 const DIFFERS_BADLY_MS = 30_000;
 const SYNC = 'Let the machine synchronise its time (chrony, systemd-timesyncd).';
 
-export function clockCheck(examined: Examined): Check {
+export function clockCheck(examined: Examined): Examination {
   const name = 'clock';
   return {
     name,

@@ -6,7 +6,7 @@ import { open, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { openFiles } from '../process/file-modes.ts';
 import { type Config, embeddedPath } from '../settings/config.ts';
-import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
+import { bad, codeOf, type Examination, type Found, good, warning } from './examine.ts';
 
 const MIB = 1024 * 1024;
 const LITTLE = 1024 * MIB;
@@ -16,7 +16,7 @@ const SLOW_SYNC_MS = 20;
 const SYNCS = 5;
 const PAGE = new Uint8Array(4096);
 
-export function diskChecks(config: Config): Check[] {
+export function diskChecks(config: Config): Examination[] {
   const path = embeddedPath(config);
   const folder = path === null ? config.dataDir : dirname(path);
   return [

@@ -2,9 +2,9 @@
 // change nothing, and they show no secret.
 
 import { approvalsCheck } from './approvals.ts';
-import type { Check } from './check.ts';
 import { clockCheck } from './clock.ts';
 import { diskChecks } from './disk.ts';
+import type { Examination } from './examine.ts';
 import type { Examined } from './examined.ts';
 import { issuerChecks } from './issuer.ts';
 import { outgoingChecks } from './outgoing.ts';
@@ -15,7 +15,7 @@ import { settingsCheck } from './settings.ts';
 import { storeChecks } from './store.ts';
 import { versionsCheck } from './versions.ts';
 
-export function checksOf(examined: Examined): Check[] {
+export function checksOf(examined: Examined): Examination[] {
   const { config } = examined;
   return [
     settingsCheck(config),

@@ -6,7 +6,7 @@ import type { Vault } from '../guard/secrets.ts';
 import type { Config } from '../settings/config.ts';
 import type { Queries } from '../store/engine/db.ts';
 import { versionOfAny } from '../store/engine/migrate.ts';
-import type { Check } from './check.ts';
+import type { Examination } from './examine.ts';
 
 export interface Examined {
   config: Config;
@@ -22,7 +22,7 @@ export interface Examined {
   /** The master key; null if it cannot be had, which a check of its own says. */
   vault: () => Vault | null;
   /** How the Connected Tools do, which a running service knows better. */
-  tools: Check;
+  tools: Examination;
 }
 
 /** Opens the store once, and reads from it, so that it fails here and not in every check. */

@@ -7,14 +7,14 @@ import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import { boundedBody } from '../guard/outgoing/bounded-body.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import { type Config, targetRules } from '../settings/config.ts';
-import { bad, type Check, type Found, good } from './check.ts';
+import { bad, type Examination, type Found, good } from './examine.ts';
 import { sentence } from './reach.ts';
 
 const MAX_BYTES = 1024 * 1024;
 const METADATA = '/.well-known/openid-configuration';
 
-export function issuerChecks(config: Config): Check[] {
-  const of = (name: string, issuer: string | null, setting: string): Check[] =>
+export function issuerChecks(config: Config): Examination[] {
+  const of = (name: string, issuer: string | null, setting: string): Examination[] =>
     issuer === null
       ? []
       : [

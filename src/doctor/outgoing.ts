@@ -8,14 +8,14 @@ import type { Config } from '../settings/config.ts';
 import { signalTargets } from '../settings/telemetry-settings.ts';
 import type { Queries } from '../store/engine/db.ts';
 import { findShipping } from '../store/log/shipping.ts';
-import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
+import { bad, codeOf, type Examination, type Found, good, warning } from './examine.ts';
 import { type Examined, withStore } from './examined.ts';
 import { addressCheck } from './people.ts';
 import { ANYWHERE, unreachable } from './reach.ts';
 
-export function outgoingChecks(examined: Examined): Check[] {
+export function outgoingChecks(examined: Examined): Examination[] {
   const { checkpointUrl, shipping } = examined.config;
-  const checks: Check[] = [];
+  const checks: Examination[] = [];
   if (checkpointUrl !== null)
     checks.push(
       addressCheck('checkpoints', checkpointUrl.replaceAll('{size}', '0'), 'TOOLGATE_CHECKPOINT_URL'),
@@ -24,7 +24,7 @@ export function outgoingChecks(examined: Examined): Check[] {
   return [...checks, ...telemetryChecks(examined.config)];
 }
 
-function shippingCheck(examined: Examined, target: string, settings: ShippingTarget): Check {
+function shippingCheck(examined: Examined, target: string, settings: ShippingTarget): Examination {
   const name = `shipping ${target}`;
   return {
     name,
@@ -74,7 +74,7 @@ async function lastAttempt(db: Queries, name: string, target: string): Promise<F
 }
 
 /** Signals that go to one server have one line. A collector that is away delays no check. */
-function telemetryChecks(config: Config): Check[] {
+function telemetryChecks(config: Config): Examination[] {
   const hosts = new Map<string, string>();
   for (const { url } of signalTargets(config)) hosts.set(new URL(url).origin, url);
   return [...hosts.values()].map(url => ({

@@ -5,14 +5,14 @@ import type { Channel } from '../core/policy/channel.ts';
 import { tryMailServer } from '../guard/approvals/notify/mail-server.ts';
 import { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { Config } from '../settings/config.ts';
-import { bad, type Check, type Found, good, warning } from './check.ts';
+import { bad, type Examination, type Found, good, warning } from './examine.ts';
 import { ANYWHERE, unreachable } from './reach.ts';
 
 /** Below the limit of a check, so that the sentence about it says what did not answer. */
 const ANSWER_MS = 6000;
 
-export function peopleChecks(config: Config): Check[] {
-  const checks: Check[] = [];
+export function peopleChecks(config: Config): Examination[] {
+  const checks: Examination[] = [];
   const { smtpUrl, slackBotToken, slackApiUrl, slackWebhookUrl, notifyUrl } = config;
   if (smtpUrl !== null) checks.push({ name: 'mail', run: async () => [await mailFound(smtpUrl)] });
   if (slackBotToken !== null)
@@ -27,7 +27,7 @@ export function peopleChecks(config: Config): Check[] {
 }
 
 /** Channels by e-mail and by Slack's bot use servers that have a check of their own. */
-function channelCheck(channelName: string, channel: Channel): Check | null {
+function channelCheck(channelName: string, channel: Channel): Examination | null {
   const name = `channel ${channelName}`;
   if ('webhookUrl' in channel) return webhookCheck(name, channel.webhookUrl);
   return 'url' in channel ? addressCheck(name, channel.url, `channels.${channelName}.url`) : null;
@@ -68,7 +68,7 @@ async function slackFound(apiUrl: string, token: string): Promise<Found> {
 const WEBHOOK = /^https:\/\/hooks\.slack(-gov)?\.com\/(services|workflows|triggers)\/\S+/;
 
 /** A message cannot be tried without posting it. */
-function webhookCheck(name: string, url: string): Check {
+function webhookCheck(name: string, url: string): Examination {
   return {
     name,
     run: async () => [
@@ -83,7 +83,7 @@ function webhookCheck(name: string, url: string): Check {
 }
 
 /** `setting` says what to change. */
-export function addressCheck(name: string, url: string, setting: string): Check {
+export function addressCheck(name: string, url: string, setting: string): Examination {
   return {
     name,
     run: async signal => {

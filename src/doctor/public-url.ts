@@ -6,17 +6,17 @@ import { boundedBody } from '../guard/outgoing/bounded-body.ts';
 import { PinnedFetch } from '../guard/outgoing/pinned-fetch.ts';
 import type { Vault } from '../guard/secrets.ts';
 import { type Config, listensOnLoopback } from '../settings/config.ts';
-import { bad, type Check, type Found, good, warning } from './check.ts';
+import { bad, type Examination, type Found, good, warning } from './examine.ts';
 import type { Examined } from './examined.ts';
 import { answered, askedBy, PROBE_HEADER, type Seen } from './probe.ts';
 import { ANYWHERE, sentence } from './reach.ts';
 
-export function publicUrlChecks(examined: Examined): Check[] {
+export function publicUrlChecks(examined: Examined): Examination[] {
   const { config, running, localUrl } = examined;
-  const checks: Check[] = [{ name: 'listening', run: async () => [listeningFound(config)] }];
+  const checks: Examination[] = [{ name: 'listening', run: async () => [listeningFound(config)] }];
   const vault = examined.vault();
   if (vault === null) return checks;
-  let local: Promise<Answer> | null = null;
+  let local: Promise<ProbeAnswer> | null = null;
   const askLocal = (signal: AbortSignal) => (local ??= ask(localUrl, vault, signal));
   if (!running)
     checks.push({ name: 'service', run: async signal => [serviceFound(examined, await askLocal(signal))] });
@@ -56,7 +56,7 @@ function isSafe(url: string): boolean {
   return protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-type Answer =
+type ProbeAnswer =
   | { kind: 'ours'; seen: Seen; version: string }
   /** A Toolgate of another installation, or of a version that does not know the probe. */
   | { kind: 'another Toolgate'; version: string }
@@ -65,7 +65,7 @@ type Answer =
 
 const MAX_BYTES = 64 * 1024;
 
-async function ask(url: string, vault: Vault, signal: AbortSignal): Promise<Answer> {
+async function ask(url: string, vault: Vault, signal: AbortSignal): Promise<ProbeAnswer> {
   const { nonce, header } = askedBy(vault);
   try {
     const response = await new PinnedFetch(ANYWHERE).fetch(`${url}/healthz`, {
@@ -92,7 +92,7 @@ function versionIn(body: Buffer | null): string | null {
   }
 }
 
-function serviceFound({ localUrl, version }: Examined, answer: Answer): Found {
+function serviceFound({ localUrl, version }: Examined, answer: ProbeAnswer): Found {
   const name = 'service';
   switch (answer.kind) {
     case 'none':
@@ -126,7 +126,7 @@ function notUp(publicUrl: string): Found {
   );
 }
 
-function publicFound(localUrl: string, publicUrl: string, answer: Answer): Found[] {
+function publicFound(localUrl: string, publicUrl: string, answer: ProbeAnswer): Found[] {
   const name = 'public URL';
   switch (answer.kind) {
     case 'none':

@@ -5,7 +5,7 @@ import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { GuardError } from '../core/errors.ts';
 import { type Address, checkTarget, type TargetRules, targetHost } from '../guard/outgoing/addresses.ts';
-import { codeOf } from './check.ts';
+import { codeOf } from './examine.ts';
 
 /** The operator's own settings may lead anywhere. */
 export const ANYWHERE: TargetRules = { allowPrivate: true };

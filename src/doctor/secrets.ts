@@ -5,10 +5,10 @@ import { statSync } from 'node:fs';
 import { storedFingerprint } from '../guard/first-start.ts';
 import { adminTokenPath, masterKeyPath } from '../process/data-dir.ts';
 import { versionOfAny } from '../store/engine/migrate.ts';
-import { bad, type Check, codeOf, type Found, good } from './check.ts';
+import { bad, codeOf, type Examination, type Found, good } from './examine.ts';
 import { type Examined, isMissing, withStore } from './examined.ts';
 
-export function secretsChecks(examined: Examined): Check[] {
+export function secretsChecks(examined: Examined): Examination[] {
   return [
     { name: 'master key', run: () => orHidden('master key', () => masterKeyFound(examined)) },
     { name: 'admin token', run: () => orHidden('admin token', async () => [adminTokenFound(examined)]) },

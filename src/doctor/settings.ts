@@ -3,7 +3,7 @@
 
 import { didYouMean } from '../core/text/did-you-mean.ts';
 import type { Config } from '../settings/config.ts';
-import { type Check, good, warning } from './check.ts';
+import { type Examination, good, warning } from './examine.ts';
 
 type Remark = [applies: (config: Config) => boolean, sentence: string];
 
@@ -41,7 +41,7 @@ const REMARKS: Remark[] = [
   ],
 ];
 
-export function settingsCheck(config: Config): Check {
+export function settingsCheck(config: Config): Examination {
   const name = 'settings';
   const known = config.origins.map(each => each.env);
   return {

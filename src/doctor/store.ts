@@ -6,7 +6,7 @@ import type { Queries } from '../store/engine/db.ts';
 import { MIGRATIONS, versionOfAny } from '../store/engine/migrate.ts';
 import { readServerFacts } from '../store/engine/postgres-server.ts';
 import { unmovedBytes } from '../store/engine/sqlite-handle.ts';
-import { bad, type Check, codeOf, type Found, good, warning } from './check.ts';
+import { bad, codeOf, type Examination, type Found, good, warning } from './examine.ts';
 import { type Examined, withStore } from './examined.ts';
 
 /** A check of a call waits for some round trips, so a slow network delays every call. */
@@ -15,9 +15,9 @@ const ASKED = 5;
 /** The service moves the log once it has a quarter of this. */
 const MUCH_UNMOVED = 128e6;
 
-export function storeChecks(examined: Examined): Check[] {
+export function storeChecks(examined: Examined): Examination[] {
   const onPostgres = embeddedPath(examined.config) === null;
-  const checks: Check[] = [
+  const checks: Examination[] = [
     { name: 'store', run: () => storeFound(examined) },
     { name: 'schema', run: () => withStore(examined, db => schemaFound(db, examined.running)) },
   ];

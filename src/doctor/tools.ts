@@ -4,7 +4,7 @@
 import { type Config, targetRules } from '../settings/config.ts';
 import { type ConnectedTool, listToolsInUse } from '../store/connected-tools.ts';
 import { versionOfAny } from '../store/engine/migrate.ts';
-import { bad, type Check, type Found, good, warning } from './check.ts';
+import { bad, type Examination, type Found, good, warning } from './examine.ts';
 import { type Examined, withStore } from './examined.ts';
 import { unreachable } from './reach.ts';
 
@@ -14,7 +14,7 @@ export const MOST_TOOLS = 100;
 type ToolFound = (tool: ConnectedTool, signal: AbortSignal) => Promise<string | null>;
 
 /** `faultOf` says what is wrong with one tool, or null. */
-export function toolsCheck(store: Pick<Examined, 'store'>, faultOf: ToolFound): Check {
+export function toolsCheck(store: Pick<Examined, 'store'>, faultOf: ToolFound): Examination {
   const name = 'connected tools';
   return {
     name,

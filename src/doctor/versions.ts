@@ -2,13 +2,13 @@
 
 import { embeddedPath } from '../settings/config.ts';
 import { readServerFacts } from '../store/engine/postgres-server.ts';
-import { type Check, good, warning } from './check.ts';
+import { type Examination, good, warning } from './examine.ts';
 import { type Examined, withStore } from './examined.ts';
 
 /** Older servers get no fixes any more. */
 const OLDEST_POSTGRES = 14;
 
-export function versionsCheck(examined: Examined): Check {
+export function versionsCheck(examined: Examined): Examination {
   const name = 'versions';
   return {
     name,

@@ -1,6 +1,6 @@
 // Reads the server-sent events of an upstream, within bounds. ../event-writer.ts writes such events to a client.
 
-import type { Room } from '../guard/outgoing/client/answer.ts';
+import type { Room } from '../guard/outgoing/client/response.ts';
 import { Turns } from './turns.ts';
 import { UpstreamError } from './wire.ts';
 

@@ -1,4 +1,4 @@
-// The services that the parts of the proxy share, which main.ts makes once, and the type of a client's request.
+// The services that the parts of the proxy share, which process/services.ts makes once, and the type of a client's request.
 
 import type { Span, Tracer } from '../core/wire/span.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';

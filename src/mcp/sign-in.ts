@@ -2,7 +2,7 @@
 // connection is. guard/server-sign-ins keeps the tokens; a client never sees one, and the client's own credential never
 // comes here.
 
-import type { Answer } from '../guard/outgoing/client/answer.ts';
+import type { IncomingResponse } from '../guard/outgoing/client/response.ts';
 import { unlessAborted } from '../guard/outgoing/client/unless-aborted.ts';
 import { type ServerSignIns, SignInNeeded } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
@@ -61,8 +61,8 @@ function notRenewed(cause: unknown): UpstreamError {
 export async function authorized(
   signIn: SignIn,
   signal: AbortSignal,
-  send: (header: string) => Promise<Answer>,
-): Promise<Answer> {
+  send: (header: string) => Promise<IncomingResponse>,
+): Promise<IncomingResponse> {
   for (let tries = 0; ; tries++) {
     // A call that is cancelled does not wait for the server that renews our sign-in.
     const header = await unlessAborted(signIn.header(), signal);
@@ -76,7 +76,7 @@ export async function authorized(
   }
 }
 
-function challengeIn(answer: Answer): Challenge | null {
+function challengeIn(answer: IncomingResponse): Challenge | null {
   const { status } = answer;
   const wwwAuthenticate = answer.header('www-authenticate');
   if (status === 401) return { status, wwwAuthenticate };

@@ -3,9 +3,9 @@
 
 import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
-import type { Answer } from '../guard/outgoing/client/answer.ts';
 import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
 import { BadAnswer } from '../guard/outgoing/client/head.ts';
+import type { IncomingResponse } from '../guard/outgoing/client/response.ts';
 import { SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import { readEvents } from './event-stream.ts';
 import { Listening } from './listening.ts';
@@ -92,14 +92,14 @@ export class HttpWire implements Wire {
   }
 
   /** The body, if it has arrived and the answer is small with it, as most are. Nothing is waited for then. */
-  #small({ body }: Answer, { ration, signal }: Hooks): Buffer | null {
+  #small({ body }: IncomingResponse, { ration, signal }: Hooks): Buffer | null {
     const arrived = body.arrivedWithin(SMALL_ANSWER_BYTES - ration.bytes);
     if (arrived !== null) ration.grow(arrived.length, signal);
     return arrived;
   }
 
   /** The body, once it is the key's turn to have it parsed; null if it is too large. */
-  async #whole({ body }: Answer, hooks: Hooks): Promise<Buffer | null> {
+  async #whole({ body }: IncomingResponse, hooks: Hooks): Promise<Buffer | null> {
     const bytes = await body.bytes(MAX_MESSAGE_BYTES, more => roomFor(more, hooks));
     await hooks.ration.turn(bytes?.length ?? 0);
     return bytes;
@@ -150,7 +150,7 @@ export class HttpWire implements Wire {
     signal: AbortSignal,
     extra: Record<string, string>,
     signIn: SignIn | null = this.#target.signIn ?? null,
-  ): Promise<Answer> {
+  ): Promise<IncomingResponse> {
     const send = (own: Record<string, string>) => {
       const headers = this.#headers(body !== null, own);
       return this.#http.send({ method, path: this.#path, headers, body, signal });
@@ -181,7 +181,7 @@ export class HttpWire implements Wire {
     return lines;
   }
 
-  #fromJson(answer: Answer, body: Buffer | null, id: number): RpcResponse {
+  #fromJson(answer: IncomingResponse, body: Buffer | null, id: number): RpcResponse {
     if (body === null) throw new MessageTooLarge('the upstream sent an answer that is too large');
     const text = body.toString('utf8');
     const message = asResponse(text);
@@ -196,7 +196,7 @@ export class HttpWire implements Wire {
     throw new UpstreamError('the upstream sent no answer to the request');
   }
 
-  async #fromStream({ body }: Answer, id: number, hooks: Hooks): Promise<RpcResponse> {
+  async #fromStream({ body }: IncomingResponse, id: number, hooks: Hooks): Promise<RpcResponse> {
     let counted = 0;
     const room = (bytes: number) => {
       counted += bytes;

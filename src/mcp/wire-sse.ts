@@ -1,8 +1,8 @@
 // The wire over the older HTTP transport: the upstream keeps one stream of events open, whose first event names the
 // address to which messages are posted. That address has to be on the same origin.
 
-import type { Answer } from '../guard/outgoing/client/answer.ts';
 import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
+import type { IncomingResponse } from '../guard/outgoing/client/response.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
@@ -65,7 +65,7 @@ export class SseWire extends Duplex {
     headers: Record<string, string>,
     body: string | null,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<IncomingResponse> {
     const { pathname, search } = new URL(url);
     const path = pathname + search;
     const send = (all: Record<string, string>) =>

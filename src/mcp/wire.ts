@@ -39,7 +39,7 @@ export interface Wire {
   close(): void;
 }
 
-/** The upstream did not do its part. `unsent`: it surely never saw the request, so it may be sent again. */
+/** The upstream failed. `unsent`: the request did not reach it, so it may be sent again. */
 export class UpstreamError extends Error {
   readonly unsent: boolean;
   constructor(message: string, { unsent = false, cause }: { unsent?: boolean; cause?: unknown } = {}) {

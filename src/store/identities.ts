@@ -22,15 +22,16 @@ export async function insertIdentity(db: Queries, identity: Identity, now: numbe
   );
 }
 
-/** Somebody has signed in here with this account. */
+/** Records that somebody signed in with this account. */
 export async function noteSignOn(db: Queries, { issuer, subject }: Account, now: number): Promise<void> {
   const sql = 'UPDATE identities SET signed_on_at = $3 WHERE issuer = $1 AND subject = $2';
   await db.run(sql, [issuer, subject, now]);
 }
 
 /**
- * Whether somebody can sign in here with an account: single sign-on is configured, and the account was used for it or is of
- * the provider. An account that only company tokens name is neither. `issuer` is the parameter with the configured one.
+ * A condition in SQL: somebody can sign in with this account. That needs single sign-on to be configured, and an account
+ * of its provider, or one that was used to sign in before. An account that is only known from company tokens does not
+ * qualify. `issuer` is the parameter that holds the configured provider.
  */
 export const SIGNS_ON = (issuer: string): string =>
   `${issuer} <> '' AND (signed_on_at IS NOT NULL OR rtrim(identities.issuer, '/') = rtrim(${issuer}, '/'))`;

@@ -93,7 +93,7 @@ function valuesOf(
   ];
 }
 
-/** False when it was revoked before. `because` is for one that nobody revoked itself. */
+/** Returns false if it was revoked before. `because` says what ended it, if it ended along with something else. */
 export async function revokeSession(
   db: Queries,
   id: string,

@@ -114,7 +114,7 @@ export class Exporter<Item> {
         method: 'POST',
         headers,
         body,
-        // The address is the operator's; another one that an answer names is not.
+        // The operator chose this address. A redirect could lead to one that the operator did not choose.
         redirect: 'manual',
         // A compressed answer may be small on the way and fill the memory here.
         decompress: false,

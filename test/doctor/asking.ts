@@ -1,7 +1,7 @@
 // The doctor as the tests ask it: in this process, or in one of its own.
 
 import { run } from '../../src/cli/program.ts';
-import type { Report, State } from '../../src/doctor/check.ts';
+import type { Report, State } from '../../src/doctor/examine.ts';
 import { captured } from '../cli/captured.ts';
 import { programOf } from '../support/service.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
-import { examine, good } from '../../src/doctor/check.ts';
+import { examine, good } from '../../src/doctor/examine.ts';
 import { MIGRATIONS } from '../../src/store/engine/migrate.ts';
 import { captured } from '../cli/captured.ts';
 import { canCompile, SettableClock } from '../support/clock.ts';

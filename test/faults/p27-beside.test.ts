@@ -38,7 +38,7 @@ const SYNC_IN_THE_POOL: Patch = {
 const MUTANTS: Record<string, Patch[]> = {
   'that looks names up where it syncs': [
     SYNC_IN_THE_POOL,
-    { file: 'src/guard/outgoing/names.ts', find: "'c-ares' : 'system'", replace: "'system' : 'system'" },
+    { file: 'src/guard/outgoing/dns.ts', find: "'c-ares' : 'system'", replace: "'system' : 'system'" },
   ],
   'that hashes where it syncs': [
     SYNC_IN_THE_POOL,

@@ -180,7 +180,7 @@ function withdrawCommand(io: IO): Command {
   );
 }
 
-interface Answer {
+interface ResolveBody {
   action: Resolution;
   note: string | undefined;
   duration?: string | undefined;
@@ -189,7 +189,7 @@ interface Answer {
   seen?: string | undefined;
 }
 
-async function answer(io: IO, referenceId: string, options: AdminOptions, body: Answer): Promise<void> {
+async function answer(io: IO, referenceId: string, options: AdminOptions, body: ResolveBody): Promise<void> {
   const path = `${pathOf(referenceId)}/resolve`;
   const approval = await asAdmin(io, options)
     .post<ListedApproval>(path, body)
@@ -202,7 +202,7 @@ async function answer(io: IO, referenceId: string, options: AdminOptions, body: 
   say(io, answered(approval, body));
 }
 
-function answered(approval: ListedApproval, { only, same }: Answer): string {
+function answered(approval: ListedApproval, { only, same }: ResolveBody): string {
   const { serverName, toolName, status, grantExpiresAt } = approval;
   const name = visible(joinName(serverName, toolName));
   if (grantExpiresAt === null) return `${name} is ${status}.`;

@@ -6,8 +6,8 @@ import pkg from '../../../package.json' with { type: 'json' };
 import type { Client } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { visible } from '../../core/text/visible.ts';
-import { bad, type Check, examine, type Found, good, type Report } from '../../doctor/check.ts';
 import { checksOf } from '../../doctor/doctor.ts';
+import { bad, type Examination, examine, type Found, good, type Report } from '../../doctor/examine.ts';
 import { fromSettings } from '../../doctor/from-settings.ts';
 import { type Config, ConfigError, loadConfig } from '../../settings/config.ts';
 import { connectedParts } from '../clients/plan.ts';
@@ -52,7 +52,7 @@ async function reportOf(io: IO): Promise<Report> {
 }
 
 /** The agents that are connected here, and settings that turn their hooks off. */
-function agentsCheck(io: IO): Check {
+function agentsCheck(io: IO): Examination {
   const lineOf = (client: Client): Found[] => {
     const parts = (['user', 'project'] as const).flatMap(scope => connectedParts(io, client, scope));
     if (!parts.includes('hooks')) return [];

@@ -4,9 +4,9 @@
 
 import type { Checkpoint } from './checkpoint.ts';
 import { entryLeaf } from './entry.ts';
-import { CLOCKS_MS, type Claim, claimsOf, covering } from './given-up.ts';
 import { foreign, type Leaf, outOfOrder, type Stretch } from './log-stretch.ts';
 import { Tree } from './merkle.ts';
+import { CLOCKS_MS, type Claim, claimsOf, covering } from './retention-claims.ts';
 
 export interface Place {
   seq: number;

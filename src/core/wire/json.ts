@@ -9,8 +9,8 @@ import { BACKSLASH, type Json, type JsonObject, MAX_DEPTH, parseStrictly, QUOTE 
 export type { Json, JsonObject } from './json-parser.ts';
 
 /**
- * Parsing blocks all other requests. Our parser took half a second for four megabytes of zeros and 2.7 s for sixteen;
- * this many values take a tenth of a second. Long strings are much faster.
+ * No other request is served while a body is parsed. Our parser took half a second for four megabytes of zeros and 2.7 s
+ * for sixteen; this many values take a tenth of a second. Long strings are much faster.
  */
 export const MAX_VALUES = 250_000;
 

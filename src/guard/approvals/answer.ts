@@ -46,7 +46,7 @@ export interface Resolve extends Binds, Seen {
 }
 
 /** An answer, by somebody who may give it. */
-interface Answer extends Resolve {
+interface PermittedAnswer extends Resolve {
   by: Actor | 'link';
   /** Null for the link and for the admin token. */
   operatorId: string | null;
@@ -129,7 +129,7 @@ async function answerByVote(
   tx: Transaction,
   deps: Deps,
   referenceId: string,
-  answer: Answer,
+  answer: PermittedAnswer,
 ): Promise<ApprovalRecord> {
   const { action, by, operatorId, proven, at, note, via, over } = answer;
   const approval = await findApproval(tx, referenceId);
@@ -152,7 +152,7 @@ async function end(
   tx: Transaction,
   deps: Deps,
   approval: ApprovalRecord,
-  { action, note = null, grantMs, bounds, by, at, via, over }: Answer,
+  { action, note = null, grantMs, bounds, by, at, via, over }: PermittedAnswer,
   votes: readonly VoteRecord[],
 ): Promise<ApprovalRecord> {
   const grantExpiresAt = grantMs === null ? null : at + grantMs;

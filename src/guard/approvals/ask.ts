@@ -102,7 +102,7 @@ export function ask(
   insertApproval(tx, approval, hash);
   emit(tx, subscribers, 'approval.created', approval, now);
   for (const { channel, name, afterMs } of carriers) {
-    // Whoever is to be told when the question has ended is told nothing.
+    // A message that would go out after the question has ended is not made.
     if (now + afterMs >= approval.expiresAt) continue;
     const notificationId = newId();
     const tokenEncrypted = deps.vault.encrypt(token, `notification ${notificationId}`);

@@ -4,7 +4,7 @@
 
 import ipaddr from 'ipaddr.js';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import { lookUp } from './names.ts';
+import { lookUp } from './dns.ts';
 
 export interface TargetRules {
   /** Whether loopback and private networks are allowed. Link-local and metadata addresses never are. */

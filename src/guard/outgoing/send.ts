@@ -40,7 +40,7 @@ interface SendResult {
   bytes: Uint8Array;
 }
 
-type Answer = Omit<SendResult, 'durationMs'>;
+type Received = Omit<SendResult, 'durationMs'>;
 
 /**
  * Why there was no complete answer. The message is a short, stable text without secrets, which may be stored and shown.
@@ -100,10 +100,10 @@ export async function toFirst<T, To extends Address>(
 /** The runtime's client is loaded when something is first sent: it takes 10 ms. */
 const clientOf = (url: URL) => (url.protocol === 'https:' ? import('node:https') : import('node:http'));
 
-async function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSignal): Promise<Answer> {
+async function exchange(url: URL, to: Address, request: AnyRequest, signal: AbortSignal): Promise<Received> {
   const { request: open } = await clientOf(url);
   if (signal.aborted) throw new SendError('given up');
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { promise, resolve, reject } = Promise.withResolvers<Received>();
   const outgoing = open(connection(url, to, request), incoming => {
     readAnswer(incoming, request.maxResponseBytes ?? RESPONSE_BYTES, resolve);
     incoming.on('error', reject);
@@ -139,7 +139,7 @@ function connection(url: URL, to: Address, request: AnyRequest): RequestOptions 
   };
 }
 
-function readAnswer(incoming: IncomingMessage, max: number, done: (answer: Answer) => void): void {
+function readAnswer(incoming: IncomingMessage, max: number, done: (answer: Received) => void): void {
   const chunks: Buffer[] = [];
   let size = 0;
   const finish = () => {

@@ -106,7 +106,7 @@ export class ClientDocuments {
   }
 
   async #fetch(url: string): Promise<ClientDocument> {
-    let answer: Answer;
+    let answer: FetchedDocument;
     try {
       answer = await inTime(signal => answerOf(url, this.#rules, signal));
     } catch (cause) {
@@ -128,12 +128,12 @@ export class ClientDocuments {
   }
 }
 
-interface Answer {
+interface FetchedDocument {
   bytes: Uint8Array;
   cacheControl: string;
 }
 
-async function answerOf(url: string, rules: TargetRules, signal: AbortSignal): Promise<Answer> {
+async function answerOf(url: string, rules: TargetRules, signal: AbortSignal): Promise<FetchedDocument> {
   // A new one each time: what it remembers about hosts would grow with every host that a stranger names.
   const response = await new PinnedFetch(rules).fetch(url, {
     signal,

@@ -72,9 +72,9 @@ function changed(deps: Deps, before: ConnectedTool, changes: ToolChanges): Conne
     target,
     ...(headers !== undefined && { headersEncrypted: encryptHeaders(deps.vault, id, headers) }),
     ...(oauth !== undefined && encryptOAuth(deps.vault, id, oauth)),
-    // Whoever enters the sign-in again, or another address, accepts the authorization server that comes with it.
+    // A new sign-in or address may come with another authorization server, so the one that was pinned is forgotten.
     ...((oauth !== undefined || target !== before.target) && { authorizationServer: null }),
-    // Connections are opened anew because this differs, so it always does.
+    // Replicas open their connections anew when this has changed, so it grows even if the clock has not moved.
     updatedAt: Math.max(deps.now(), (updatedAt ?? 0) + 1),
   };
   const names = Object.keys(decryptHeaders(deps.vault, after));

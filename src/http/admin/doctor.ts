@@ -2,8 +2,8 @@
 // same report.
 
 import { z } from 'zod';
-import { examine, type Report } from '../../doctor/check.ts';
 import { checksOf } from '../../doctor/doctor.ts';
+import { examine, type Report } from '../../doctor/examine.ts';
 import { type Examined, readOnce } from '../../doctor/examined.ts';
 import { toolsCheck } from '../../doctor/tools.ts';
 import { isPersonal } from '../../mcp/sign-in.ts';

@@ -43,7 +43,7 @@ export function requestOf(
   const raw = messageAt(http, RAW_BODY);
   const body = raw.length > 0 ? raw : messageAt(http, BODY);
   const method = textOf(messageAt(http, METHOD));
-  // The runtime makes no GET with a body. With its length alone it is refused as one that cannot be read.
+  // The runtime cannot make a GET request with a body. It gets the length alone, so that reading the body fails.
   const bodiless = body.length === 0 || method === 'GET' || method === 'HEAD';
   headers.set('content-length', String(body.length));
   const url = `http://grpc/ext-authz/${encodeURIComponent(server ?? '')}`;

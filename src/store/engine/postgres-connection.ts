@@ -53,7 +53,7 @@ const ISOLATION = { SET: 'default_transaction_isolation', 'SET LOCAL': 'transact
 const CLOCK = 'CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS bigint) AS at';
 
 type Reserved = Awaited<ReturnType<SQL['reserve']>>;
-type Answer = Row[] & { count: number; command: string };
+type QueryResult = Row[] & { count: number; command: string };
 
 /** One connection. It is opened when needed, dropped when it fails or is late, and opened again for the next work. */
 export class Connection implements Lane {
@@ -169,9 +169,9 @@ export class Connection implements Lane {
  */
 class PostgresTransaction implements Transaction {
   readonly #connection: Reserved;
-  readonly #sent: Promise<Answer>[] = [];
+  readonly #sent: Promise<QueryResult>[] = [];
   /** The answer to the first locks. */
-  #locked: Promise<Answer> | null = null;
+  #locked: Promise<QueryResult> | null = null;
 
   constructor(connection: Reserved) {
     this.#connection = connection;
@@ -180,7 +180,7 @@ class PostgresTransaction implements Transaction {
   /** `settings` are SET statements for this transaction. */
   begin(locks: Locks, settings = ''): void {
     const begun = settings === '' ? this.#connection`BEGIN` : this.#connection.unsafe(`BEGIN; ${settings}`);
-    this.#track(begun.execute() as Promise<Answer>);
+    this.#track(begun.execute() as Promise<QueryResult>);
     this.#locked = this.#lock(locks);
   }
 
@@ -189,7 +189,7 @@ class PostgresTransaction implements Transaction {
   }
 
   /** Takes the locks one after another and then reads the time, in one statement. */
-  #lock({ shared = [], exclusive = [] }: Locks): Promise<Answer> | null {
+  #lock({ shared = [], exclusive = [] }: Locks): Promise<QueryResult> | null {
     const names = [...new Set([...shared, ...exclusive])].sort();
     if (names.length === 0) return null;
     const taken = new Set(exclusive);
@@ -230,8 +230,8 @@ class PostgresTransaction implements Transaction {
   }
 
   async commit(): Promise<void> {
-    const committed = this.#connection`COMMIT`.execute() as Promise<Answer>;
-    const [last] = (await Promise.all([committed, ...this.#sent])) as [Answer, ...Answer[]];
+    const committed = this.#connection`COMMIT`.execute() as Promise<QueryResult>;
+    const [last] = (await Promise.all([committed, ...this.#sent])) as [QueryResult, ...QueryResult[]];
     if (last.command !== 'COMMIT') throw new StoreError('PostgreSQL rolled the transaction back.');
   }
 
@@ -246,11 +246,11 @@ class PostgresTransaction implements Transaction {
     return first === undefined || !(error instanceof SQL.PostgresError) ? error : first.reason;
   }
 
-  #send(sql: string, params: readonly Value[]): Promise<Answer> {
+  #send(sql: string, params: readonly Value[]): Promise<QueryResult> {
     return this.#track(send(this.#connection, sql, params));
   }
 
-  #track(answer: Promise<Answer>): Promise<Answer> {
+  #track(answer: Promise<QueryResult>): Promise<QueryResult> {
     this.#sent.push(answer);
     answer.catch(() => {});
     return answer;
@@ -277,12 +277,12 @@ export function options({ url, pooling, patience }: Server): SQL.Options {
   };
 }
 
-function send(connection: Reserved, sql: string, params: readonly Value[]): Promise<Answer> {
-  return connection.unsafe(sql, params as Value[]).execute() as Promise<Answer>;
+function send(connection: Reserved, sql: string, params: readonly Value[]): Promise<QueryResult> {
+  return connection.unsafe(sql, params as Value[]).execute() as Promise<QueryResult>;
 }
 
 /** Eight-byte integers arrive as BigInt; ours are times and counts far below 2^53. */
-function plain<T>(rows: Answer): T[] {
+function plain<T>(rows: QueryResult): T[] {
   return rows.map(row => {
     const out: Record<string, unknown> = {};
     for (const name in row) {

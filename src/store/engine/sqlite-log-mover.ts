@@ -7,11 +7,11 @@ import { FatalStoreError } from './db.ts';
 import moveThread from './sqlite-move-thread.ts' with { type: 'text' };
 import { Thread } from './thread.ts';
 
-/** When the log has so many pages that are not in the file, they are moved. They are 32 MB. */
-const MOST_PAGES = 8192;
-/** Transactions wait while so many are moved. */
-const FEW_PAGES = 1024;
-/** After so many commits it is asked how many there are. */
+/** When this many pages of the log (32 MB) are not in the file yet, they are moved. */
+const MOVE_AT_PAGES = 8192;
+/** When at most this many (4 MB) are left, transactions wait while the rest is moved. */
+const LAST_PAGES = 1024;
+/** How many commits pass between two looks at the size of the log. */
 const LOOK_EVERY = 64;
 /** The log, or the file, may not be on the disk although SQLite wanted it to be. */
 const NOT_SYNCED = /^SQLITE_IOERR_(DIR_)?FSYNC$/;
@@ -47,7 +47,7 @@ export class LogMover {
   committed(): void {
     if (++this.#commits % LOOK_EVERY !== 0 || this.#moving !== null) return;
     const unmoved = this.#look();
-    if (unmoved < MOST_PAGES) return;
+    if (unmoved < MOVE_AT_PAGES) return;
     this.#moving = this.#move(unmoved).finally(() => {
       this.#moving = null;
     });
@@ -101,8 +101,8 @@ export class LogMover {
       before = left;
       await this.#ask();
       left = await this.#log.between(async () => this.#look());
-    } while (left > FEW_PAGES && left < before / 2);
-    if (left < MOST_PAGES) await this.#log.between(() => this.#ask());
+    } while (left > LAST_PAGES && left < before / 2);
+    if (left < MOVE_AT_PAGES) await this.#log.between(() => this.#ask());
   }
 
   async #ask(): Promise<void> {

@@ -8,7 +8,7 @@ interface Refusal {
 }
 
 /** The message with which a thread's module answers each order. It processes orders one after another. */
-type Answer<Result> = { result: Result } | { refusal: Refusal };
+type Reply<Result> = { result: Result } | { refusal: Refusal };
 
 export class Thread<Order, Result> {
   readonly #worker: Worker;
@@ -20,7 +20,7 @@ export class Thread<Order, Result> {
     const url = URL.createObjectURL(new Blob([module], { type: 'application/typescript' }));
     // The thread ends with the process and does not keep it alive.
     this.#worker = new Worker(url, { smol: true, ref: false });
-    this.#worker.onmessage = ({ data }: MessageEvent<Answer<Result>>) => this.#take(data);
+    this.#worker.onmessage = ({ data }: MessageEvent<Reply<Result>>) => this.#take(data);
     this.#worker.onerror = ({ message }) => this.#end(new Error(`a thread ended: ${message}`));
     this.#worker.addEventListener('close', () => this.#end(new Error('a thread ended')));
     // The URL must not be revoked sooner: a thread reports that it is open before it has read its module.
@@ -45,7 +45,7 @@ export class Thread<Order, Result> {
     this.#worker.terminate();
   }
 
-  #take(answer: Answer<Result>): void {
+  #take(answer: Reply<Result>): void {
     const asked = this.#waiting.shift();
     if ('result' in answer) asked?.resolve(answer.result);
     else asked?.reject(Object.assign(new Error(answer.refusal.message), { code: answer.refusal.code }));

@@ -8,10 +8,10 @@ import { createServer, isIP, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { AnswerBody } from '../../../src/guard/outgoing/client/answer.ts';
 import { Chunks } from '../../../src/guard/outgoing/client/chunks.ts';
 import { HttpClient, headerLines } from '../../../src/guard/outgoing/client/client.ts';
 import { BadAnswer } from '../../../src/guard/outgoing/client/head.ts';
+import { ResponseBody } from '../../../src/guard/outgoing/client/response.ts';
 import type { Surroundings } from '../../../src/guard/outgoing/pins.ts';
 import { until } from '../../support/faults.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -224,7 +224,7 @@ describe('an answer', () => {
   test('that nobody reads does not hold back the next one on its connection', () => {
     const told: string[] = [];
     const tell = (word: string) => () => told.push(word);
-    const body = new AnswerBody({ pause: tell('pause'), resume: tell('resume'), destroy: tell('destroy') });
+    const body = new ResponseBody({ pause: tell('pause'), resume: tell('resume'), destroy: tell('destroy') });
     body.push(Buffer.alloc(2_000_000));
     body.end();
     body.cancel();

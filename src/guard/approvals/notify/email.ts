@@ -3,7 +3,7 @@
 
 import { isIP } from 'node:net';
 import { visible } from '../../../core/text/visible.ts';
-import { lookUp } from '../../outgoing/names.ts';
+import { lookUp } from '../../outgoing/dns.ts';
 import { htmlText, plainText } from './mail-text.ts';
 import { clipped, fullName, type NotificationMessage } from './message.ts';
 

@@ -5,8 +5,8 @@
 
 import type { TargetRules } from '../addresses.ts';
 import { type Pin, Pins, type Surroundings } from '../pins.ts';
-import type { Answer } from './answer.ts';
 import { Connection, type Owner } from './connection.ts';
+import type { IncomingResponse } from './response.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** How many connections are kept for later requests. */
@@ -47,7 +47,7 @@ export class HttpClient {
   }
 
   /** Resolves with the head of the answer. Rejects with the reason of the signal, or with the error of the connection. */
-  send(request: Outgoing): Promise<Answer> {
+  send(request: Outgoing): Promise<IncomingResponse> {
     const pin = this.#pins.kept(this.#origin);
     const connection = pin === null ? null : this.#take(pin);
     return connection === null ? this.#sendAnew(request) : ask(connection, request);
@@ -59,7 +59,7 @@ export class HttpClient {
     for (const connection of this.#idle.splice(0)) connection.close();
   }
 
-  async #sendAnew(request: Outgoing): Promise<Answer> {
+  async #sendAnew(request: Outgoing): Promise<IncomingResponse> {
     const { signal } = request;
     const pins = await unlessAborted(this.#pins.all(this.#origin), signal);
     return ask(this.#take(pins[0] as Pin) ?? (await this.#openedToOne(pins, signal)), request);
@@ -140,7 +140,10 @@ class Limit {
   readonly #aborted = () => this.#controller.abort(this.#by.reason);
 }
 
-function ask(connection: Connection, { method, path, headers, body, signal }: Outgoing): Promise<Answer> {
+function ask(
+  connection: Connection,
+  { method, path, headers, body, signal }: Outgoing,
+): Promise<IncomingResponse> {
   // Size limits count bytes as they arrive, so compression is off: an answer could unpack to far more than the limit.
   const head = `${method} ${path} HTTP/1.1\r\nHost: ${connection.pin.host}\r\nAccept-Encoding: identity\r\n${headers}`;
   if (body === null) return connection.ask(`${head}\r\n`, head.length + 2, signal);

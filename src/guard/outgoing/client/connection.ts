@@ -3,9 +3,9 @@
 
 import { isIP } from 'node:net';
 import type { Pin } from '../pins.ts';
-import { Answer } from './answer.ts';
 import { Chunks } from './chunks.ts';
 import { BadAnswer, type Head, readHead } from './head.ts';
+import { IncomingResponse } from './response.ts';
 
 /** The largest head of an answer, with those of the interim answers before it. */
 const MAX_HEAD_BYTES = 64 * 1024;
@@ -28,12 +28,12 @@ export interface Owner {
 
 /** A request whose answer is not complete. */
 interface Exchange {
-  resolve: (answer: Answer) => void;
+  resolve: (answer: IncomingResponse) => void;
   reject: (error: unknown) => void;
   signal: AbortSignal;
   aborted: () => void;
   /** Null until the head is here. */
-  answer: Answer | null;
+  answer: IncomingResponse | null;
 }
 
 export class Connection {
@@ -111,7 +111,7 @@ export class Connection {
   }
 
   /** Sends a request, which has so many bytes, and resolves with the head of its answer. */
-  ask(request: string, bytes: number, signal: AbortSignal): Promise<Answer> {
+  ask(request: string, bytes: number, signal: AbortSignal): Promise<IncomingResponse> {
     return new Promise((resolve, reject) => {
       const aborted = () => this.#fail(signal.reason);
       this.#exchange = { resolve, reject, signal, aborted, answer: null };
@@ -184,7 +184,7 @@ export class Connection {
 
   #begin(head: Head): void {
     const exchange = this.#exchange as Exchange;
-    exchange.answer = new Answer(head, this);
+    exchange.answer = new IncomingResponse(head, this);
     this.#keptMs = head.keptMs;
     const { framing } = head;
     this.#left =

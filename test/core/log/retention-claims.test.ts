@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { Checkpoint, GivenUp } from '../../../src/core/log/checkpoint.ts';
-import { claimsOf, covering, keepsRetention, remarksOn } from '../../../src/core/log/given-up.ts';
+import { claimsOf, covering, keepsRetention, remarksOn } from '../../../src/core/log/retention-claims.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

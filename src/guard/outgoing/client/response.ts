@@ -19,13 +19,13 @@ interface Source {
   destroy(): void;
 }
 
-export class Answer {
+export class IncomingResponse {
   readonly #head: Head;
-  readonly body: AnswerBody;
+  readonly body: ResponseBody;
 
   constructor(head: Head, source: Source) {
     this.#head = head;
-    this.body = new AnswerBody(source);
+    this.body = new ResponseBody(source);
   }
 
   get status(): number {
@@ -42,7 +42,7 @@ export class Answer {
   }
 }
 
-export class AnswerBody {
+export class ResponseBody {
   readonly #source: Source;
   #parts: Buffer[] = [];
   #size = 0;

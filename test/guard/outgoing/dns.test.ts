@@ -18,7 +18,7 @@ if (need(canCompile(), 'a C compiler (cc)')) {
 
   /** A process of its own, which looks names up and tells of each in a line. */
   const begin = (script: string, more: Record<string, string>, command: string[] = []) => {
-    const lookUp = `const { lookUp } = await import(${JSON.stringify(join(ROOT, 'src/guard/outgoing/names.ts'))});
+    const lookUp = `const { lookUp } = await import(${JSON.stringify(join(ROOT, 'src/guard/outgoing/dns.ts'))});
       const told = (name, limit) => lookUp(name, limit).then(
         found => console.log(name, ...found.map(each => each.address)),
         error => console.log(name, error.message),

@@ -1,5 +1,5 @@
-// What a check of the doctor is, and how all of them run: at once, each with a time limit of its own, so that one that
-// hangs stops no other. doctor.ts says which checks there are.
+// What an examination of the doctor is, and how all of them run: at once, each with a time limit of its own, so that one
+// that hangs stops no other. doctor.ts says which there are.
 
 import { visible } from '../core/text/visible.ts';
 
@@ -12,7 +12,7 @@ export interface Found {
   message: string;
 }
 
-export interface Check {
+export interface Examination {
   /** Stands in the report if the check gives no answer in time. */
   name: string;
   /** Returns no line if there is nothing to look at. The signal is aborted when the time is over. */
@@ -26,7 +26,7 @@ export interface Report {
 }
 
 export const LIMIT_MS = 8000;
-/** Once the time is over, a check can still say itself what did not answer, and how bad that is. */
+/** How long an examination has after its time limit to say itself what did not answer, and how bad that is. */
 const LAST_WORD_MS = 500;
 
 interface Examining {
@@ -37,7 +37,7 @@ interface Examining {
 
 /** The lines are in the order of the checks, whichever ends first. */
 export async function examine(
-  checks: readonly Check[],
+  checks: readonly Examination[],
   { limitMs = LIMIT_MS, onProgress = () => {} }: Examining = {},
 ): Promise<Report> {
   const left = new Set(checks);
@@ -53,7 +53,7 @@ export async function examine(
   return { ok: found.every(each => each.state !== 'bad'), checks: found };
 }
 
-async function inTime({ name, run }: Check, limitMs: number): Promise<Found[]> {
+async function inTime({ name, run }: Examination, limitMs: number): Promise<Found[]> {
   const controller = new AbortController();
   const late = Promise.withResolvers<Found[]>();
   const over = setTimeout(() => controller.abort(), limitMs);
