@@ -3,7 +3,7 @@
 // reads, sessions with thousands of names), all at once, while another key goes on asking: none of its checks fails, few
 // calls of the others are decided between two of its own, and memory stays bounded. The mutants lack one ration each.
 
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { figures, inTime, sql, until, withMutant } from '../support/faults.ts';
 import { type Greed, type GreedyAnswers, startGreedy } from '../support/greedy.ts';
@@ -19,6 +19,8 @@ const ATTACK_MS = LONG ? 20_000 : 5000;
 const MUTANT_ATTACK_MS = 20_000;
 const GOOD_CLIENTS = 4;
 const MEMORY = 512 * 1024 * 1024;
+/** What shares are kept by. */
+const KEPT_BY = ['src/guard/rations/**', 'src/guard/check/**', 'src/http/serving/**', 'src/mcp/**'];
 /** How many large calls of one key may be decided between two of another's. */
 const MOST_BETWEEN = 16;
 
@@ -78,34 +80,37 @@ const MUTANTS: Record<string, Broken> = {
 };
 
 for (const engine of await engines()) {
-  test(`${engine}: another key is answered, however much callers take`, async () => {
+  whenChanged(...KEPT_BY)(`${engine}: another key is answered, however much callers take`, async () => {
     const found = await inTime(() => measure(engine, EVERYTHING));
     expect(found.faults).toEqual([]);
     expect(found.operations).toBeGreaterThan(GOOD_CLIENTS);
   });
 
-  test(`${engine}: a key whose large calls wait for approval is revoked at once`, async () => {
-    const service = await startService({ engine });
-    const greedy = await startGreedy();
-    const asking = await service.newKey([{ tool: '*', action: 'require_approval' }]);
-    const { key: good } = await service.newKey([{ tool: '*', action: 'allow' }]);
-    const check = async (token: string) =>
-      (await service.json('POST', '/v1/check', token, { serverName: 'x', toolName: 'good' })).status;
-    const kinds = ['members', 'manyMembers'] as const;
-    const greeds = kinds.map(kind => ({ kind, key: asking.key, atOnce: 20 }));
-    greedy.begin({ url: service.url, greeds });
-    await until('large calls wait for approval', async () => {
-      const { body } = await service.admin('GET', '/approvals?status=pending');
-      return body.approvals.length > 0;
-    });
-    const answers: number[] = [];
-    for (let at = 0; at < 20; at++) answers.push(await check(good));
-    const revoked = await service.admin('DELETE', `/keys/${asking.keyId}`);
-    expect([answers.filter(status => status !== 200), revoked.status]).toEqual([[], 204]);
-    expect(await check(asking.key)).toBe(401);
-    await greedy.stop();
-    await service.close();
-  });
+  whenChanged(...KEPT_BY)(
+    `${engine}: a key whose large calls wait for approval is revoked at once`,
+    async () => {
+      const service = await startService({ engine });
+      const greedy = await startGreedy();
+      const asking = await service.newKey([{ tool: '*', action: 'require_approval' }]);
+      const { key: good } = await service.newKey([{ tool: '*', action: 'allow' }]);
+      const check = async (token: string) =>
+        (await service.json('POST', '/v1/check', token, { serverName: 'x', toolName: 'good' })).status;
+      const kinds = ['members', 'manyMembers'] as const;
+      const greeds = kinds.map(kind => ({ kind, key: asking.key, atOnce: 20 }));
+      greedy.begin({ url: service.url, greeds });
+      await until('large calls wait for approval', async () => {
+        const { body } = await service.admin('GET', '/approvals?status=pending');
+        return body.approvals.length > 0;
+      });
+      const answers: number[] = [];
+      for (let at = 0; at < 20; at++) answers.push(await check(good));
+      const revoked = await service.admin('DELETE', `/keys/${asking.keyId}`);
+      expect([answers.filter(status => status !== 200), revoked.status]).toEqual([[], 204]);
+      expect(await check(asking.key)).toBe(401);
+      await greedy.stop();
+      await service.close();
+    },
+  );
 }
 
 for (const [what, { patches, greeds }] of Object.entries(MUTANTS)) {

@@ -8,6 +8,7 @@ import { until } from '../support/faults.ts';
 import { connect, LegacyClient, RecordingUpstream, text } from '../support/mcp.ts';
 import { mutant } from '../support/mutant.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const MIB = 1024 * 1024;
 const LARGE = 8 * MIB;
@@ -76,7 +77,11 @@ function unread({ token, sessionId }: LegacyClient): { socket: Socket; closed: (
   return { socket, closed: () => isClosed };
 }
 
-test('of many large answers that nobody reads, one share of them is here, and others are served', async () => {
+whenChanged(
+  'src/mcp/**',
+  'src/guard/rations/**',
+  'src/http/agent/mcp.ts',
+)('of many large answers that nobody reads, one share of them is here, and others are served', async () => {
   const [greedy, other] = [await client(large), await client(small)];
   await other.call('up__echo', { n: 0 });
   const before = mostMemory();
