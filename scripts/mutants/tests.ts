@@ -40,7 +40,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/visible/, 'approvals/notifications guard/approvals/notify'],
   [
     /^guard\/(check\/|approvals\/ask|deps)/,
-    'guard/check/check guard/check/limits guard/check/commit http/agent/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
+    'guard/check/ http/agent/check approvals/spend approvals/flood approvals/withdraw http/policies http/cases mcp/drift mcp/approved-for',
   ],
   [
     /^guard\/(check\/(approval-)?facts|credentials|sessions|keys)/,

@@ -58,8 +58,8 @@ export function readTraceState(header: string | null | undefined): string {
 function withoutBlanks(member: string): string {
   let from = 0;
   let to = member.length;
-  while (from < to && isBlank(member[from])) from++;
-  while (from < to && isBlank(member[to - 1])) to--;
+  while (isBlank(member[from])) from++;
+  while (isBlank(member[to - 1])) to--;
   return member.slice(from, to);
 }
 

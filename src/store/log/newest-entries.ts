@@ -39,13 +39,13 @@ export async function newestEntries(
   let before = firstIdAt(to);
   let size = FIRST_SLOTS;
   let seen = 0;
-  while (seen < PER_GROUP && ids.length < most) {
+  while (ids.length < most) {
     const lead = (await chooseLead(db, tags, { low, before, size })) as number;
     const others = tags.filter(tag => tag !== lead);
     const chunk = await readChunk(db, group, lead, others, { low, before, size }, most - ids.length);
     ids.push(...chunk.ids);
     seen += chunk.seen;
-    if (chunk.reach === null) break;
+    if (chunk.reach === null || seen >= PER_GROUP) break;
     before = chunk.reach;
     size = nextSize(size, chunk.seen);
     // SQLite answers without a turn of the event loop, so other requests get one here.

@@ -312,6 +312,13 @@ for (const engine of await engines()) {
         ).toEqual(['pending', 'pending', 'pending', 'pending', 'allow']);
       });
 
+      test('is asked for once by two calls of the same group on /mcp, and by each check for itself', async () => {
+        const [mcp, repeated] = await judged(request({ surface: 'mcp' }), request({ surface: 'mcp' }));
+        expect(referenceOf(repeated as Answer)).toBe(referenceOf(mcp as Answer));
+        const [check, another] = await judged(request(), request());
+        expect(referenceOf(another as Answer)).not.toBe(referenceOf(check as Answer));
+      });
+
       test('is good for its time after the answer, to the millisecond', async () => {
         const [early, late] = [await approved(), await approved({ args: 2 })];
         now += deps.settings.approvedFor - 1;

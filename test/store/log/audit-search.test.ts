@@ -79,6 +79,12 @@ for (const engine of await engines()) {
       return { found, statements };
     }
 
+    test('without filters each page is one statement', async () => {
+      const { found, statements } = await search({ from: NOW + ENTRIES - 100 });
+      expect(found).toHaveLength(100);
+      expect(statements).toEqual([1, 1]);
+    });
+
     test('a pair that never meets ends in a few bounded pages', async () => {
       const { found, statements } = await search({ keyId: 'key-0', tool: 'tool-1' });
       expect(found).toEqual([]);

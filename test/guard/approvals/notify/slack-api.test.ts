@@ -53,6 +53,21 @@ for (const [manner, sentence, more = {}] of FAULTS) {
   });
 }
 
+test('a request that is given up is ended, so that it holds no connection', async () => {
+  const ended = Promise.withResolvers<void>();
+  const silent = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: request => {
+      request.signal.addEventListener('abort', () => ended.resolve());
+      return new Promise<never>(() => {});
+    },
+  });
+  await fault(() => new SlackApi(`http://127.0.0.1:${silent.port}`, 'xoxb-x', 300).post('#a', MESSAGE));
+  await ended.promise;
+  await silent.stop(true);
+});
+
 test('an endless answer is given up, and so is a Slack that is not there', async () => {
   const endless = Bun.serve({
     hostname: '127.0.0.1',
