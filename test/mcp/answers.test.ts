@@ -3,8 +3,6 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { endKey } from '../../src/guard/approvals/end-key.ts';
-import { CheckWork } from '../../src/guard/check/check.ts';
-import { GroupCommit } from '../../src/guard/check/commit.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
@@ -22,6 +20,7 @@ import { Places } from '../../src/mcp/places.ts';
 import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
+import { checksOf } from '../guard/group.ts';
 import { connectedTool, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
@@ -70,13 +69,9 @@ beforeAll(async () => {
   deps = depsAt(store.db);
   mcpSessions = new CountingConnections(deps);
   const hub = new Hub(deps, HUB_SETTINGS);
-  const checks = new GroupCommit(deps.db, new CheckWork(deps), 100, {
-    committed: () => {},
-    failed: () => {},
-  });
   services = {
     version: 'test',
-    checks,
+    checks: checksOf(deps),
     hub,
     tracer: null,
     mcpSessions,

@@ -2,8 +2,6 @@
 // answered; lists have places and are made once for a batch; and when all is read, nothing is held.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { CheckWork } from '../../src/guard/check/check.ts';
-import { GroupCommit } from '../../src/guard/check/commit.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
@@ -20,6 +18,7 @@ import { Places } from '../../src/mcp/places.ts';
 import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
+import { checksOf } from '../guard/group.ts';
 import { connectedTool, openStore, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { type Answering, ECHO, events, RecordingUpstream, streamed } from '../support/mcp.ts';
@@ -75,10 +74,9 @@ beforeEach(async () => {
   rations = new Rations();
   hub = new Hub(deps, { ...HUB_SETTINGS, rations });
   mcpSessions = new CountingSessions(deps);
-  const quiet = { committed: () => {}, failed: () => {} };
   services = {
     version: 'test',
-    checks: new GroupCommit(deps.db, new CheckWork(deps), 1000, quiet),
+    checks: checksOf(deps, 1000),
     hub,
     tracer: null,
     mcpSessions,

@@ -4,8 +4,6 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
-import { CheckWork } from '../../src/guard/check/check.ts';
-import { GroupCommit } from '../../src/guard/check/commit.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
@@ -27,6 +25,7 @@ import { searchAudit } from '../../src/store/log/audit-search.ts';
 import { findOutcome } from '../../src/store/log/outcomes.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import { depsAt } from '../guard/deps.ts';
+import { checksOf } from '../guard/group.ts';
 import { ANYBODY, HERE, newOperator, RULES, signIn, visit } from '../guard/server-sign-ins/signing-in.ts';
 import { NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { ECHO, envelope, META, RecordingUpstream } from '../support/mcp.ts';
@@ -92,10 +91,9 @@ afterEach(async () => {
 
 function startServices(settings: { maxPersonal?: number } = {}): void {
   const hub = new Hub(deps, { ...HUB_SETTINGS, serverSignIns: signIns, ...settings });
-  const quiet = { committed: () => {}, failed: () => {} };
   services = {
     version: 'test',
-    checks: new GroupCommit(deps.db, new CheckWork(deps), 100, quiet),
+    checks: checksOf(deps),
     hub,
     tracer: null,
     serverSignIns: signIns,

@@ -9,6 +9,7 @@ import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
 import type { Patch } from '../../support/mutant.ts';
 import { engines, ROOT, unlessStalled } from '../../support/service.ts';
+import { groupWork } from '../group.ts';
 
 interface Check {
   keyId: string;
@@ -81,15 +82,12 @@ for (const engine of await engines()) {
           }
           return checks.map(each => each.number);
         };
-        const work = {
-          keyOf: (check: Check) => check.keyId,
-          callerOf: (check: Check) => check.caller ?? '',
-          shares: (ids: ReadonlySet<string>) => [...ids],
-          decideGroup,
-          committed: () => {},
-        };
+        const work = groupWork(decideGroup, {
+          callerOf: check => check.caller ?? '',
+          shares: ids => [...ids],
+        });
         const observer = { committed: () => {}, failed: () => this.#failed++ };
-        this.commit = new Commit<Check & { number: number }, number>(store.db, work, 100_000, observer);
+        this.commit = new Commit(store.db, work, 100_000, observer);
       }
 
       get failures(): number {

@@ -27,6 +27,7 @@ import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { QUIET } from '../group.ts';
 import { untimed } from './untimed.ts';
 
 const MINUTE = 60_000;
@@ -209,8 +210,7 @@ for (const engine of await engines()) {
             return inside.run(true, () => super.decideGroup(...given));
           }
         })({ ...deps, vault });
-        const observer = { committed: () => {}, failed: () => {} };
-        const commit = new GroupCommit(store.db, work, 100, observer);
+        const commit = new GroupCommit(store.db, work, 100, QUIET);
         const members = Object.fromEntries(Array.from({ length: 600 }, (_, n) => [`k${n}`, n]));
         const large = [members, { list: [[members]] }, { text: 'x'.repeat(70_000) }].map(args =>
           request({ args }),
