@@ -15,7 +15,7 @@ export async function carried(): Promise<BunPlugin> {
   return {
     name: 'carried',
     setup(build) {
-      build.onLoad({ filter: /src\/http\/(dashboard-build|guide-files)\.ts$/ }, ({ path }) => ({
+      build.onLoad({ filter: /src\/http\/\w+\/(dashboard-build|guide-files)\.ts$/ }, ({ path }) => ({
         contents: modules[basename(path)] ?? '',
         loader: 'js',
       }));

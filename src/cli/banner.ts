@@ -21,7 +21,7 @@ export async function banner(
     '',
     `  ${bold('Toolgate')} serves on ${url}`,
     `  Dashboard: ${url}/dashboard`,
-    `  API reference: ${url}/docs`,
+    `  Documentation: ${url}/docs`,
     ...(await commandLine(io, place)),
     '',
   ];

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { visible, visibleLines } from '../../src/core/text/visible.ts';
 import { docsPage } from '../../src/http/docs/docs.ts';
+import { guidePage } from '../../src/http/docs/guide-pages.ts';
 import { openapi } from '../../src/http/docs/openapi.ts';
 import {
   type ApprovalAction,
@@ -113,6 +114,7 @@ const PART = 6;
 
 const PAGES: Record<string, () => Response> = {
   'api-reference': () => docsPage(openapi(routes, '0.1.0')),
+  guide: () => guidePage('conditions') as Response,
   'api-reference-part': () => docsPage(openapi(routes.slice(0, PART), '0.1.0')),
   ask: () => ask(null, true),
   'ask-informed': () => ask(null, true, FACTS, insightOf('80.00 EUR')),

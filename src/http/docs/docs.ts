@@ -1,9 +1,11 @@
-// The API reference as one page without scripts and without other files, made from the OpenAPI document. The routes
-// provide all its contents; this file only says how they are shown.
+// The page at /docs: where the documentation begins, and the API reference, made from the OpenAPI document. The routes
+// provide all contents of the reference; this file only says how they are shown.
 
-import { BRAND, type Html, html, page, trusted } from '../serving/page.ts';
+import { type Html, html, trusted } from '../serving/page.ts';
 import type { Access } from '../serving/route.ts';
+import { docsFrame } from './docs-frame.ts';
 import { choices, type Field, fieldsOf, type Schema, sample, typeOf } from './docs-schema.ts';
+import { listOfPages, pathThrough } from './guide-pages.ts';
 import type { OpenApi } from './openapi.ts';
 
 /** The parts of a response in the OpenAPI document that the page shows. */
@@ -15,23 +17,17 @@ interface Answer {
 type Operation = OpenApi['paths'][string][string];
 type Call = Operation & { method: string; path: string };
 
+/** The page at /docs: the path through the documentation, and the whole reference below it. */
 export function docsPage(document: OpenApi): Response {
   const groups = byTag(document);
-  const { info } = document;
-  return page({
-    title: `${info.title} API reference`,
+  return docsFrame({
+    title: 'Documentation and API reference',
+    version: document.info.version,
     style: STYLE,
-    body: html`<div class="docs">
-<header class="side">
-<p class="name">${BRAND} <span class="soft small">${info.version}</span></p>
-<details class="folded"><summary>Contents</summary>${contents(groups)}</details>
-<div class="unfolded">${contents(groups)}</div>
-</header>
-<main>
+    contents: html`${listOfPages()}${contents(groups)}`,
+    main: html`${pathThrough()}
 ${introduction(document)}
-${[...groups].map(([tag, calls]) => group(document, tag, calls))}
-</main>
-</div>`,
+${[...groups].map(([tag, calls]) => group(document, tag, calls))}`,
   });
 }
 
@@ -53,14 +49,14 @@ function contents(groups: Map<string, Call[]>): Html {
     ([tag, calls]) => html`<li><a class="tag" href="#${slug(tag)}">${capital(tag)}</a>
 <ul>${calls.map(call => html`<li><a href="#${call.operationId}">${call.summary}</a></li>`)}</ul></li>`,
   );
-  return html`<nav aria-label="Contents"><ul><li><a class="tag" href="#start">Getting started</a></li>
+  return html`<nav aria-label="API reference"><ul><li><a class="tag" href="#start">Getting started</a></li>
 <li><a class="tag" href="#problem">Problems</a></li>${links}</ul></nav>`;
 }
 
 function introduction(document: OpenApi): Html {
   const schemes = Object.values(document.components.securitySchemes);
   return html`<section id="start" class="group">
-<h1>${document.info.title} API reference</h1>
+<h2>${document.info.title} API reference</h2>
 <p class="lead">${prose(document.info.description)}</p>
 <p>Credentials go into the header <code>Authorization: Bearer …</code>, that of a sign-in into its cookie. There are these:</p>
 <ul class="list">${schemes.map(scheme => html`<li>${prose(scheme.description)}</li>`)}</ul>
@@ -222,28 +218,12 @@ function breakable(path: string): Html {
 }
 
 const STYLE = `
-html { scroll-padding-top: 1rem; }
-.docs { min-height: 100vh; }
-.side { padding: 1.25rem; background: var(--sheet); border-bottom: 1px solid var(--line); }
-.side ul { list-style: none; }
-.side li a { display: block; padding: 0.2rem 0; font-size: 0.9rem; color: var(--soft); text-decoration: none; }
-.side li a:hover { color: var(--accent); text-decoration: underline; }
-.side li a.tag { margin-top: 0.7rem; color: var(--ink); font-weight: 600; }
-.name { display: flex; align-items: center; gap: 0.5rem; }
-.folded { margin-top: 0.75rem; }
-.folded summary { padding: 0.4rem 0; font-weight: 600; }
-.unfolded { display: none; }
-.docs main { padding: 1.5rem 1.25rem 4rem; min-width: 0; }
+#start { margin-top: 3rem; padding-top: 2rem; border-top: 1px solid var(--line); }
 .group { display: grid; gap: 1rem; padding-bottom: 2rem; }
 .group > * { min-width: 0; }
 .group > p, .group > table, .list { max-width: 42rem; }
 .list { padding-left: 1.2rem; }
 .lead { font-size: 1.15rem; color: var(--soft); }
-h1 { font-size: 1.9rem; }
-h2 { font-size: 1.4rem; letter-spacing: -0.01em; padding-top: 0.75rem; }
-h3 { font-size: 1.1rem; line-height: 1.35; }
-h4 { font-size: 0.9rem; color: var(--soft); font-weight: 600; margin-top: 0.6rem; }
-p code, li code, td code, summary code { background: var(--tint); padding: 0.08em 0.3em; border-radius: 4px; }
 article { display: grid; gap: 1rem 2.5rem; padding: 1.25rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 12px; }
 .told, .shown { display: grid; gap: 0.6rem; min-width: 0; align-content: start; }
 .route { display: flex; gap: 0.6rem; align-items: baseline; }
@@ -252,27 +232,20 @@ article { display: grid; gap: 1rem 2.5rem; padding: 1.25rem; background: var(--s
   flex: none; padding: 0.1rem 0.5rem; border-radius: 6px; background: var(--accent); color: var(--on-accent);
   font: 650 0.78rem/1.5 var(--mono); letter-spacing: 0.03em;
 }
-table { width: 100%; border-collapse: collapse; table-layout: fixed; font-size: 0.9rem; }
-caption, thead th { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-tbody tr { border-top: 1px solid var(--line); }
+.group table { width: 100%; border-collapse: collapse; table-layout: fixed; font-size: 0.9rem; }
+.group caption, .group thead th { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.group tbody tr { border-top: 1px solid var(--line); }
 col.names { width: 42%; }
-tbody th { padding: 0.5rem 0.75rem 0.5rem 0; text-align: left; vertical-align: top; font-weight: 400; }
-td { padding: 0.5rem 0; vertical-align: top; overflow-wrap: anywhere; }
+.group tbody th { padding: 0.5rem 0.75rem 0.5rem 0; text-align: left; vertical-align: top; font-weight: 400; }
+.group td { padding: 0.5rem 0; vertical-align: top; overflow-wrap: anywhere; }
 .mark-word { display: block; font-size: 0.8rem; color: var(--accent); }
 .type { font-weight: 500; }
 .answer { font-size: 0.95rem; }
 .answer summary { padding: 0.2rem 0; }
 .answer table { margin: 0.4rem 0 0.6rem; }
 .status { font-variant-numeric: tabular-nums; margin-right: 0.3rem; }
-pre { padding: 0.9rem 1rem; border-radius: 9px; background: var(--ground); border: 1px solid var(--line); font-size: 0.875rem; line-height: 1.6; white-space: pre-wrap; overflow-wrap: anywhere; }
+.group pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 article:target { border-color: var(--accent); box-shadow: 0 0 0 1px var(--accent); }
-@media (min-width: 60rem) {
-  .docs { display: grid; grid-template-columns: 17.5rem minmax(0, 1fr); }
-  .side { position: sticky; top: 0; height: 100vh; overflow-y: auto; padding: 1.75rem 1.5rem; border-width: 0 1px 0 0; }
-  .folded { display: none; }
-  .unfolded { display: block; margin-top: 1.25rem; }
-  .docs main { padding: 2.5rem 3rem 6rem; max-width: 78rem; }
-}
 @media (min-width: 80rem) {
   article { grid-template-columns: minmax(0, 1fr) minmax(0, 28rem); padding: 1.75rem; }
   .shown { position: sticky; top: 1rem; align-self: start; }

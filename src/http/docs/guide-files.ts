@@ -1,5 +1,5 @@
-// Reads the documentation from the project: llms.txt and the pages in docs/. `npm run build` replaces this module by
-// one that contains them (scripts/build/carried.ts).
+// Reads the documentation from the project: llms.txt, the pages in docs/ and their drawings. `npm run build` replaces this
+// module by one that contains them (scripts/build/carried.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,18 @@ export interface Guides {
   llms: string;
   /** The pages by name, such as quick-start.md. */
   pages: Record<string, string>;
+  /** The drawings by their path, such as bench/field.svg. */
+  drawings: Record<string, string>;
 }
 
 export function readGuides(): Guides {
-  const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-  const names = readdirSync(join(ROOT, 'docs')).filter(name => name.endsWith('.md'));
+  const docs = join(ROOT, 'docs');
+  const read = (names: string[]) =>
+    Object.fromEntries(names.map(name => [name, readFileSync(join(docs, name), 'utf8')]));
+  const drawn = (folder: string) => readdirSync(join(docs, folder)).map(name => `${folder}/${name}`);
   return {
-    llms: read('llms.txt'),
-    pages: Object.fromEntries(names.map(name => [name, read(`docs/${name}`)])),
+    llms: readFileSync(join(ROOT, 'llms.txt'), 'utf8'),
+    pages: read(readdirSync(docs).filter(name => name.endsWith('.md'))),
+    drawings: read([...drawn('bench'), ...drawn('pictures')].filter(name => name.endsWith('.svg'))),
   };
 }

@@ -1,20 +1,9 @@
-// /llms.txt and the pages of the documentation that it links to, as text, for programs that read before they write
-// code. docs.ts makes the API reference for people.
+// /llms.txt and the pages of the documentation: as text for programs that read before they write code, and as HTML for
+// people. reference.ts has the page at /docs, with the API reference.
 
 import { GuardError } from '../../core/errors.ts';
 import { type Route, route } from '../serving/route.ts';
-import { type Guides, readGuides } from './guide-files.ts';
-
-let known: Guides | null = null;
-
-/** The files are read at the first request. */
-function guides(): Guides {
-  known ??= readGuides();
-  return known;
-}
-
-/** Comments in the pages are for the tests and not for readers. */
-const REMARK = /^<!-- .*? -->\n/gms;
+import { guidePage, guides, sourceOf } from './guide-pages.ts';
 
 export const guideRoutes: Route[] = [
   route({
@@ -32,13 +21,14 @@ export const guideRoutes: Route[] = [
     access: 'public',
     tag: 'reference',
     summary: 'A page of the documentation, such as quick-start.md',
-    answers: { 200: { description: 'Markdown.', type: 'text/markdown' } },
+    description: 'HTML by its name, such as `quick-start`, and Markdown with `.md` behind it.',
+    answers: { 200: { description: 'Markdown or HTML.', type: 'text/markdown' } },
     handle: ({ params }) => {
       const name = params['page'] ?? '';
-      const { pages } = guides();
-      const page = Object.hasOwn(pages, name) ? pages[name] : undefined;
-      if (page === undefined) throw new GuardError('not_found', 'There is no such page; see /llms.txt.');
-      return text('text/markdown', page.replace(REMARK, ''));
+      const source = sourceOf(name);
+      const page = source === null ? guidePage(name) : text('text/markdown', source);
+      if (page === null) throw new GuardError('not_found', 'There is no such page; see /docs and /llms.txt.');
+      return page;
     },
   }),
 ];

@@ -1,11 +1,15 @@
 // The routes that describe all routes: the OpenAPI document for programs, and a page with the same contents for people.
 // Anybody may ask for them, and making one takes 25 to 50 ms, so each is made once.
 
+import { z } from 'zod';
 import { type Incoming, type Route, route } from '../serving/route.ts';
 import { docsPage } from './docs.ts';
+import { searchPage } from './guide-pages.ts';
+import { MAX_QUERY } from './guide-search.ts';
 import { openapi } from './openapi.ts';
 
 export function referenceRoutes(routes: () => readonly Route[]): Route[] {
+  const shown = madeOnce(version => docsPage(openapi(routes(), version)));
   return [
     route({
       method: 'GET',
@@ -21,9 +25,14 @@ export function referenceRoutes(routes: () => readonly Route[]): Route[] {
       path: '/docs',
       access: 'public',
       tag: 'reference',
-      summary: 'This API as a page to read',
+      summary: 'This API and the documentation as a page to read',
+      description: 'With `q`, the sections of the documentation that have these words.',
+      query: z.looseObject({ q: z.string().max(MAX_QUERY).optional() }),
       answers: { 200: { description: 'HTML.', type: 'text/html' } },
-      handle: madeOnce(version => docsPage(openapi(routes(), version))),
+      handle: incoming => {
+        const { q } = incoming.query;
+        return q === undefined || q.trim() === '' ? shown(incoming) : searchPage(q);
+      },
     }),
   ];
 }

@@ -1,0 +1,112 @@
+// Searches the documentation. Its sections, each from one heading to the next, are read once, when somebody searches for
+// the first time. A search then looks at each of them once for each word.
+
+import { type Html, html } from '../serving/page.ts';
+
+/** A section as it is searched. */
+interface Section {
+  page: string;
+  id: string;
+  title: string;
+  heading: string;
+  text: string;
+  /** Title, heading and text in lower case. */
+  lower: readonly [title: string, heading: string, text: string];
+}
+
+export interface Found {
+  page: string;
+  id: string;
+  title: string;
+  heading: string;
+  excerpt: Html;
+}
+
+export const MAX_QUERY = 200;
+const MAX_WORDS = 8;
+const MAX_FOUND = 20;
+const BEFORE = 80;
+const EXCERPT = 260;
+
+/** The sections of a page that was rendered. It begins with its title. */
+export function sectionsOf(page: string, body: Html): Section[] {
+  const parts = body.markup.split(/(?=<h[1-6] id=")/);
+  const [, , title] = headed(parts[0] ?? '');
+  return parts.map(part => {
+    const [id, text, heading] = headed(part);
+    const lower = [title.toLowerCase(), heading.toLowerCase(), text.toLowerCase()] as const;
+    return { page, id, title, heading, text, lower };
+  });
+}
+
+function headed(part: string): [id: string, text: string, heading: string] {
+  const [whole = '', id = '', heading = ''] = /^<h\d id="([^"]*)">(.*?)<\/h\d>/s.exec(part) ?? [];
+  return [id, plain(part.slice(whole.length)), plain(heading)];
+}
+
+const CHARACTERS: Record<string, string> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&#96;': '`',
+};
+
+function plain(markup: string): string {
+  return markup
+    .replace(/<\/(?:p|li|td|th|tr|pre|h\d)>/g, ' ')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&[#\w]+;/g, found => CHARACTERS[found] ?? found)
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+export function wordsOf(query: string): string[] {
+  const words = query.slice(0, MAX_QUERY).toLowerCase().split(/\s+/).filter(Boolean);
+  return [...new Set(words)].slice(0, MAX_WORDS);
+}
+
+interface Word {
+  word: string;
+  /** Finds it where a word begins: “per” is not searched for in “operator”. */
+  pattern: RegExp;
+}
+
+/** The sections that have all words, the best first. */
+export function search(sections: readonly Section[], words: readonly string[]): Found[] {
+  if (words.length === 0) return [];
+  const sought = words.map(word => ({ word, pattern: new RegExp(beginning(word), 'u') }));
+  return sections
+    .map(section => ({ section, score: scoreOf(section, sought) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_FOUND)
+    .map(({ section }) => found(section, words));
+}
+
+const beginning = (word: string): string => `(?<![\\p{L}\\p{N}])${RegExp.escape(word)}`;
+
+/** A word in the heading counts most, then one in the title of the page; 0 if a word is missing. */
+function scoreOf({ lower: [title, heading, text] }: Section, words: readonly Word[]): number {
+  const scores = words.map(
+    word => (has(heading, word) ? 8 : 0) + (has(title, word) ? 5 : 0) + (has(text, word) ? 1 : 0),
+  );
+  return scores.includes(0) ? 0 : scores.reduce((sum, score) => sum + score, 0);
+}
+
+/** Most texts do not have the word at all, which is told ten times as fast without the pattern. */
+const has = (text: string, { word, pattern }: Word): boolean => text.includes(word) && pattern.test(text);
+
+function found({ page, id, title, heading, text }: Section, words: readonly string[]): Found {
+  return { page, id, title, heading, excerpt: excerptOf(text, words) };
+}
+
+function excerptOf(text: string, words: readonly string[]): Html {
+  const any = new RegExp(`(${words.map(beginning).join('|')})`, 'iu');
+  const first = Math.max(0, text.search(any));
+  const from = first <= BEFORE ? 0 : text.indexOf(' ', first - BEFORE) + 1;
+  const parts = text.slice(from, from + EXCERPT).split(any);
+  const marked = parts.map((part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part));
+  return html`${from > 0 ? '… ' : ''}${marked}${from + EXCERPT < text.length ? ' …' : ''}`;
+}

@@ -1,0 +1,94 @@
+// A page of the documentation as HTML. The runtime parses Markdown; this file says what becomes of each part. All text is
+// escaped, HTML within a page is shown as text, and the caller says where links and pictures lead.
+
+import { type Html, html, trusted } from '../serving/page.ts';
+
+export interface Targets {
+  /** Where a link leads; null if this service has nothing there. */
+  link: (href: string) => string | null;
+  /** The address of a picture; null if it is not served. */
+  picture: (source: string) => string | null;
+}
+
+export interface Heading {
+  level: number;
+  id: string;
+  name: Html;
+}
+
+export interface Rendered {
+  body: Html;
+  headings: Heading[];
+}
+
+type Part = (children: string) => string;
+
+const escaped = (text: string): string => html`${text}`.markup;
+const tag =
+  (name: string): Part =>
+  children =>
+    `<${name}>${children}</${name}>`;
+
+const PLAIN = {
+  text: escaped,
+  paragraph: tag('p'),
+  strong: tag('strong'),
+  emphasis: tag('em'),
+  codespan: tag('code'),
+  code: (children: string) => `<pre tabindex="0"><code>${children}</code></pre>`,
+  blockquote: tag('blockquote'),
+  listItem: tag('li'),
+  list: (children: string, { ordered }: { ordered: boolean }) =>
+    ordered ? `<ol>${children}</ol>` : `<ul>${children}</ul>`,
+  table: (children: string) =>
+    `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>${children}</table></div>`,
+  /** Tables whose columns have no names have a row of empty cells there. */
+  thead: (children: string) => (children.includes('<th') ? `<thead>${children}</thead>` : ''),
+  tbody: tag('tbody'),
+  tr: tag('tr'),
+  th: (children: string, cell?: Cell) =>
+    children === '' ? '<td></td>' : `<th scope="col"${aligned(cell)}>${children}</th>`,
+  td: (children: string, cell?: Cell) => `<td${aligned(cell)}>${children}</td>`,
+  hr: () => '<hr>',
+  html: (children: string) => children,
+};
+
+interface Cell {
+  align?: 'left' | 'center' | 'right';
+}
+
+const aligned = (cell?: Cell): string => (cell?.align === 'right' ? ' class="figure"' : '');
+
+export function markdown(text: string, targets: Targets): Rendered {
+  const headings: Heading[] = [];
+  const body = Bun.markdown.render(text, {
+    ...PLAIN,
+    heading: (children, { level }) => {
+      const id = anchor(children);
+      headings.push({ level, id, name: trusted(children) });
+      return html`${trusted(`<h${level}`)} id="${id}">${trusted(`${children}</h${level}>`)}`.markup;
+    },
+    link: (children, { href }) => {
+      const to = targets.link(href);
+      const name = trusted(children);
+      if (to !== null) return html`<a href="${to}">${name}</a>`.markup;
+      return html`<span class="elsewhere" title="${href.replace(/^(\.\.\/)+/, '')}, in the project">${name}</span>`
+        .markup;
+    },
+    image: (alt, { src }) => {
+      const address = targets.picture(src);
+      if (address === null) return html`<em class="soft">Picture: ${trusted(alt)}</em>`.markup;
+      return html`<img src="${address}" alt="${trusted(alt)}">`.markup;
+    },
+  });
+  return { body: trusted(body), headings };
+}
+
+/** How GitHub names a heading in links, since the pages are read there too. Escaped characters are none that count. */
+function anchor(children: string): string {
+  return children
+    .replace(/<[^>]*>|&[#\w]+;/g, '')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
