@@ -7,7 +7,7 @@ test('the reference is made once, however often strangers ask for it', async () 
     made++;
     return [];
   });
-  const incoming = { services: { version: '1.2.3' } } as never;
+  const incoming = { services: { version: '1.2.3' }, query: {} } as never;
   for (const route of routes) {
     const [first, second] = [await route.handle(incoming), await route.handle(incoming)];
     expect(await second.text()).toBe(await first.text());
