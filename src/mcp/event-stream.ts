@@ -1,7 +1,7 @@
-// Reads the server-sent events of an upstream, within bounds. ../event-writer.ts writes such events to a client.
+// Reads the server-sent events of an upstream, within bounds. guard/rations/event-writer.ts writes such events to a client.
 
 import type { Room } from '../guard/outgoing/client/response.ts';
-import { Turns } from './turns.ts';
+import { ReadSlices } from './read-slices.ts';
 import { UpstreamError } from './wire.ts';
 
 interface ServerEvent {
@@ -58,7 +58,7 @@ export async function* readEvents(
   let event = 'message';
   let size = 0;
   let returned = false;
-  const turns = new Turns();
+  const slices = new ReadSlices();
   for await (const chunk of body) {
     const waiting = room(chunk.length);
     if (waiting !== null) await waiting;
@@ -76,7 +76,7 @@ export async function* readEvents(
       const whole = line.take();
       from = index + end.length;
       // Blank lines and comments count too: a flood of them makes no event, and delayed every other call for seconds.
-      const othersTurn = turns.took(whole.length);
+      const othersTurn = slices.took(whole.length);
       if (othersTurn !== null) await othersTurn;
       if (whole.startsWith('data:')) data.add(whole.slice(5).replace(/^ /, ''));
       else if (whole.startsWith('event:')) event = whole.slice(6).trim();

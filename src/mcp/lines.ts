@@ -1,7 +1,7 @@
 // Cuts bytes that arrive in chunks into lines, and bounds how much of an unfinished line is kept. Each byte is copied a
 // few times at most, however small the chunks are, because the buffer grows by doubling.
 
-import { Turns } from './turns.ts';
+import { ReadSlices } from './read-slices.ts';
 
 const NEWLINE = 0x0a;
 const SMALLEST = 4096;
@@ -55,10 +55,10 @@ export async function* readLines(
   maxBytes: number,
 ): AsyncGenerator<string> {
   const lines = new Lines(maxBytes);
-  const turns = new Turns();
+  const slices = new ReadSlices();
   for await (const chunk of chunks) {
     for (const line of lines.take(chunk)) {
-      const othersTurn = turns.took(line.length);
+      const othersTurn = slices.took(line.length);
       if (othersTurn !== null) await othersTurn;
       if (line !== '') yield line;
     }

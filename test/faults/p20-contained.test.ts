@@ -117,7 +117,7 @@ const UNBOUNDED_ANSWERS: Patch = {
   replace: '',
 };
 const NO_TURNS: Patch = {
-  file: 'src/mcp/turns.ts',
+  file: 'src/mcp/read-slices.ts',
   find: 'if (this.#taken < SLICE_BYTES) return null;',
   replace: 'if (this.#taken > 0) return null;',
 };

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { Places } from '../../src/mcp/places.ts';
-import { Turns } from '../../src/mcp/turns.ts';
+import { ReadSlices } from '../../src/mcp/read-slices.ts';
 
 const tool = (keyId: string, id: string) => ({ keyId, id });
 
@@ -36,7 +36,7 @@ test('each key and each Connected Tool has its places, and gets back what was fr
 });
 
 test('others have their turn after 64 KiB, of which a line takes 64 bytes more than it holds, and again', async () => {
-  const turns = new Turns();
+  const turns = new ReadSlices();
   for (let round = 0; round < 2; round++) {
     expect([turns.took(40_000), turns.took(65_535 - 40_000 - 3 * 64)]).toEqual([null, null]);
     const turn = turns.took(1);

@@ -20,7 +20,7 @@ import { stream } from '../../src/http/serving/stream.ts';
 import { createLog } from '../../src/log.ts';
 import { createServices } from '../../src/process/services.ts';
 import { loadConfig } from '../../src/settings/config.ts';
-import type { Db } from '../../src/store/engine/db.ts';
+import { type Db, dbThrough } from '../../src/store/engine/db.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import { depsAt } from '../guard/deps.ts';
 import { StubServer } from '../guard/server-sign-ins/stub-server.ts';
@@ -83,21 +83,11 @@ class Paused {
   readonly db: Db;
 
   constructor(db: Db) {
-    this.db = {
-      all: (sql, params) => db.all(sql, params),
-      run: (sql, params) => this.#pause().then(() => db.run(sql, params)),
-      transaction: (locks, work) => this.#pause().then(() => db.transaction(locks, work)),
-      lane: () => db.lane(),
-      exclusively: work => db.exclusively(work),
-      wake: () => db.wake(),
-      onWake: listener => db.onWake(listener),
-      sendHint: word => db.sendHint(word),
-      onHint: listener => db.onHint(listener),
-      hintsReachReplicas: db.hintsReachReplicas,
-      size: () => db.size(),
-      moveErrors: db.moveErrors,
-      close: () => db.close(),
-    };
+    this.db = dbThrough(db, lane => ({
+      all: (sql, params) => lane.all(sql, params),
+      run: (sql, params) => this.#pause().then(() => lane.run(sql, params)),
+      transaction: (locks, work) => this.#pause().then(() => lane.transaction(locks, work)),
+    }));
   }
 
   async #pause(): Promise<void> {

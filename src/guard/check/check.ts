@@ -14,8 +14,8 @@ import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Deps } from '../deps.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
+import { CallerTurns } from '../rations/caller-turns.ts';
 import { keyName } from '../rations/rations.ts';
-import { Turns } from '../rations/turns.ts';
 import { ruleDigest } from '../rule-digest.ts';
 import { Annotations } from './annotations.ts';
 import { ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
@@ -50,7 +50,7 @@ interface Round {
 /** What the groups of one process share. */
 export interface CheckMemory extends GroupMemory {
   /** The turns of large pieces of work. */
-  turns: Turns;
+  turns: CallerTurns;
   meteredCalls: MeteredCalls;
 }
 
@@ -317,7 +317,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-export function newMemory(turns = new Turns()): CheckMemory {
+export function newMemory(turns = new CallerTurns()): CheckMemory {
   return {
     turns,
     policies: new CompiledPolicies(),

@@ -17,8 +17,8 @@ import { readMark } from '../../store/log/marks.ts';
 import { newestEntries } from '../../store/log/newest-entries.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
+import { nextTurn } from './long-reads.ts';
 import { CONTEXTS_FROM, ROLLED_UP } from './marks.ts';
-import { nextTurn } from './turns.ts';
 
 export interface CountedCall extends SharedContext {
   decision: Decision;

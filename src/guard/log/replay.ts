@@ -11,7 +11,7 @@ import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { byVersion, type CountedCall, type CountedCalls, countedCalls } from './counted-calls.ts';
 import { type Difference, Differences } from './differences.ts';
-import { nextTurn, Slices } from './turns.ts';
+import { nextTurn, Slices } from './long-reads.ts';
 
 export interface Replay {
   /** What was counted; see CountedCalls. */

@@ -33,8 +33,8 @@ import {
 import { keepSetting } from '../../store/settings.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
+import { nextTurn } from './long-reads.ts';
 import { newestSigned, type Signed, wantSigned } from './signed-checkpoints.ts';
-import { nextTurn } from './turns.ts';
 
 /** Younger entries are not sealed yet. This is twice what a transaction may take, so that few entries appear late. */
 const MIN_AGE_MS = 5000;

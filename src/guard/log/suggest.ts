@@ -19,7 +19,7 @@ import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
 import { ruleDigest } from '../rule-digest.ts';
 import { byVersion, countedCalls } from './counted-calls.ts';
-import { inTurn, nextTurn, Slices } from './turns.ts';
+import { inTurn, nextTurn, Slices } from './long-reads.ts';
 
 /** Of all servers together. */
 const MOST_OFFERED = 10_000;

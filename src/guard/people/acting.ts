@@ -3,7 +3,7 @@
 // wait. So nobody changes anything with a sign-in, or in a role, that ended while the request was under way.
 
 import { GuardError } from '../../core/errors.ts';
-import type { Db, Lane, Locks, Queries, Transaction } from '../../store/engine/db.ts';
+import { dbThrough, type Lane, type Locks, type Queries, type Transaction } from '../../store/engine/db.ts';
 import type { Role } from '../../store/operators.ts';
 import { signInRole } from '../../store/sign-ins.ts';
 import type { Deps } from '../deps.ts';
@@ -14,7 +14,8 @@ type Who = Pick<SignedIn, 'signInId'>;
 
 /** The Deps with which an operator acts, where at least this role is needed. */
 export function actingAs(deps: Deps, who: Who, needed: Role): Deps {
-  return { ...deps, db: heldDb(deps.db, tx => wantSignIn({ ...deps, db: tx }, who, needed)) };
+  const look: Look = tx => wantSignIn({ ...deps, db: tx }, who, needed);
+  return { ...deps, db: dbThrough(deps.db, lane => heldLane(lane, look)) };
 }
 
 /** Throws unless the sign-in is valid and its operator has at least this role. */
@@ -33,22 +34,6 @@ export function signInEnded(): GuardError {
 }
 
 type Look = (tx: Transaction) => Promise<void>;
-
-function heldDb(db: Db, look: Look): Db {
-  return {
-    ...heldLane(db, look),
-    lane: () => heldLane(db.lane(), look),
-    exclusively: work => db.exclusively(lane => work(heldLane(lane, look))),
-    wake: () => db.wake(),
-    onWake: listener => db.onWake(listener),
-    sendHint: word => db.sendHint(word),
-    onHint: listener => db.onHint(listener),
-    hintsReachReplicas: db.hintsReachReplicas,
-    size: () => db.size(),
-    moveErrors: db.moveErrors,
-    close: () => db.close(),
-  };
-}
 
 function heldLane(lane: Lane, look: Look): Lane {
   const transaction: Lane['transaction'] = (locks, work) =>

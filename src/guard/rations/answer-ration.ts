@@ -1,8 +1,8 @@
 // What one answer to a client has of its key's share: the bytes that were read for it, its turns for large pieces of work,
 // and what else it keeps until the client has read it. An answer that stays small neither counts nor waits.
 
+import type { CallerTurns } from './caller-turns.ts';
 import type { Part, Shares } from './shares.ts';
-import type { Turns } from './turns.ts';
 
 /** An answer of at most this many bytes does not count: the buffers of its socket hold it. */
 export const SMALL_ANSWER_BYTES = 64 * 1024;
@@ -10,7 +10,7 @@ export const SMALL_ANSWER_BYTES = 64 * 1024;
 export class AnswerRation {
   readonly #caller: string;
   readonly #shares: Shares;
-  readonly #turns: Turns;
+  readonly #turns: CallerTurns;
   #part: Part | null = null;
   #bytes = 0;
   #counted = 0;
@@ -18,7 +18,7 @@ export class AnswerRation {
   /** What is given back together with the bytes. */
   readonly #kept: (() => void)[] = [];
 
-  constructor(caller: string, shares: Shares, turns: Turns) {
+  constructor(caller: string, shares: Shares, turns: CallerTurns) {
     this.#caller = caller;
     this.#shares = shares;
     this.#turns = turns;

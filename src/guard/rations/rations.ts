@@ -3,8 +3,8 @@
 // a credential. docs/operating.md has the table of these bounds.
 
 import { AnswerRation } from './answer-ration.ts';
+import { CallerTurns } from './caller-turns.ts';
 import { type Part, Shares } from './shares.ts';
-import { Turns } from './turns.ts';
 
 const MIB = 1024 * 1024;
 
@@ -32,7 +32,7 @@ export interface Caller {
 export const keyName = (keyId: string): string => `key ${keyId}`;
 
 export class Rations {
-  readonly turns = new Turns();
+  readonly turns = new CallerTurns();
   readonly answers = new Shares(ANSWER_BYTES, 'The answers that you have not read');
   readonly #requests = new Shares(REQUEST_BYTES, 'Your requests');
   readonly #anonymous = new Shares(ANONYMOUS_REQUEST_BYTES, 'Requests from your address');
@@ -60,11 +60,11 @@ export class Rations {
 
 export class RequestRation {
   readonly #callerOf: () => Caller;
-  readonly #turns: Turns;
+  readonly #turns: CallerTurns;
   readonly #partFor: (caller: Caller) => Part;
   #part: Part | null = null;
 
-  constructor(callerOf: () => Caller, turns: Turns, partFor: (caller: Caller) => Part) {
+  constructor(callerOf: () => Caller, turns: CallerTurns, partFor: (caller: Caller) => Part) {
     this.#callerOf = callerOf;
     this.#turns = turns;
     this.#partFor = partFor;

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
+import { inTurn } from '../../guard/log/long-reads.ts';
 import { type ShadowReport, shadowReport } from '../../guard/log/shadow-report.ts';
-import { inTurn } from '../../guard/log/turns.ts';
 import { iso, isoTime, timeIn, uuid } from '../serving/fields.ts';
 import { type Route, route } from '../serving/route.ts';
 

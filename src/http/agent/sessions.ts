@@ -6,7 +6,7 @@ import { activeSessionPages, endSession, mintSession } from '../../guard/session
 import type { SessionRecord } from '../../store/sessions.ts';
 import { gone } from '../serving/body.ts';
 import { before, iso, isoTime, label, uuid } from '../serving/fields.ts';
-import { agentOf, callerOf, type Incoming, type Route, route } from '../serving/route.ts';
+import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
 import { stream } from '../serving/stream.ts';
 
 const MAX_MINUTES = 1440;
@@ -97,9 +97,8 @@ async function list(incoming: Incoming<unknown, unknown>): Promise<Response> {
 
 /** The answer; `read` is called once it is read. */
 async function pagesOf(incoming: Incoming<unknown, unknown>, read: () => void): Promise<Response> {
-  const { deps, rations } = incoming.services;
-  const turn = () => rations.turns.next(callerOf(incoming).name);
-  const pages = activeSessionPages(deps, agentOf(incoming), before({}), turn);
+  const turn = () => incoming.ration.turn();
+  const pages = activeSessionPages(incoming.services.deps, agentOf(incoming), before({}), turn);
   const { value: first = [] } = await pages.next();
   const second = await pages.next();
   const headers = { 'Content-Type': 'application/json' };

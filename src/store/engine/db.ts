@@ -88,6 +88,23 @@ export interface Db extends Lane {
   close(): Promise<void>;
 }
 
+/** The same store, whose queries and transactions run through lanes that `through` makes of its own. */
+export function dbThrough(db: Db, through: (lane: Lane) => Lane): Db {
+  return {
+    ...through(db),
+    lane: () => through(db.lane()),
+    exclusively: (work, onWait) => db.exclusively(lane => work(through(lane)), onWait),
+    wake: () => db.wake(),
+    onWake: listener => db.onWake(listener),
+    sendHint: word => db.sendHint(word),
+    onHint: listener => db.onHint(listener),
+    hintsReachReplicas: db.hintsReachReplicas,
+    size: () => db.size(),
+    moveErrors: db.moveErrors,
+    close: () => db.close(),
+  };
+}
+
 /**
  * A failure of the store itself: lost connection, timeout, lock, full disk, damage. Whether the work took effect may be
  * unknown.

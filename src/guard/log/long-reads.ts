@@ -6,7 +6,7 @@ import { GuardError } from '../../core/errors.ts';
 const MOST_WAITING = 8;
 const RETRY_AFTER_S = 2;
 
-export class Turns {
+export class LongReads {
   /** How many read or wait. */
   #taken = 0;
   #last: Promise<unknown> = Promise.resolve();
@@ -29,7 +29,7 @@ export class Turns {
   }
 }
 
-const turns = new Turns();
+const turns = new LongReads();
 
 /** Runs a long read of the audit log when it is its turn in this process. */
 export function inTurn<T>(read: () => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ const SLICE_BYTES = 64 * 1024;
 /** What every line costs, however short it is: 32,000 lines of `{}` took a second. */
 const LINE_BYTES = 64;
 
-export class Turns {
+export class ReadSlices {
   #taken = 0;
 
   /** Counts a line. At the end of a slice it returns a promise to wait for before the next line is read. */

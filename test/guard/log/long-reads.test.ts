@@ -1,11 +1,11 @@
 // Long reads take turns: one at a time, in order, and only a few wait.
 
 import { expect, test } from 'bun:test';
-import { Turns } from '../../../src/guard/log/turns.ts';
+import { LongReads } from '../../../src/guard/log/long-reads.ts';
 import { refusal } from '../../support/refusal.ts';
 
 test('one reads at a time, in the order in which they came, and a failure ends only its own turn', async () => {
-  const turns = new Turns();
+  const turns = new LongReads();
   const seen: string[] = [];
   const read = (name: string) =>
     turns.take(async () => {
@@ -21,7 +21,7 @@ test('one reads at a time, in the order in which they came, and a failure ends o
 });
 
 test('eight wait behind the one that reads; a further one is refused until there is room', async () => {
-  const turns = new Turns();
+  const turns = new LongReads();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const first = Array.from({ length: 9 }, () => turns.take(() => gate));
   const refused = await refusal(turns.take(() => gate));

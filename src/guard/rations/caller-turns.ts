@@ -10,7 +10,7 @@ const SHORTEST_REST_MS = 2;
 /** No rest is longer, however long a piece took. */
 const LONGEST_REST_MS = 100;
 
-export class Turns {
+export class CallerTurns {
   /** The pieces of work that wait, by caller. The caller whose turn is next comes first. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #running = false;

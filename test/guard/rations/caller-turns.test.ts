@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
-import { Turns } from '../../../src/guard/rations/turns.ts';
+import { CallerTurns } from '../../../src/guard/rations/caller-turns.ts';
 
 test('callers take turns, however much each of them waits with', async () => {
-  const turns = new Turns();
+  const turns = new CallerTurns();
   const order: string[] = [];
   const piece = (caller: string) => turns.next(caller).then(() => order.push(caller));
   const all = [piece('a'), piece('a'), piece('a'), piece('b'), piece('b'), piece('c')];
@@ -11,7 +11,7 @@ test('callers take turns, however much each of them waits with', async () => {
 });
 
 test('the event loop serves everything else before all pieces are done', async () => {
-  const turns = new Turns();
+  const turns = new CallerTurns();
   const seen: string[] = [];
   const first = turns.next('a').then(() => setImmediate(() => seen.push('other')));
   const rest = ['b', 'c'].map(caller => turns.next(caller).then(() => seen.push(caller)));
@@ -21,7 +21,7 @@ test('the event loop serves everything else before all pieces are done', async (
 });
 
 test('pieces that come after all others have ended get their turn too', async () => {
-  const turns = new Turns();
+  const turns = new CallerTurns();
   await turns.next('a');
   await new Promise(setImmediate);
   await turns.next('a');
