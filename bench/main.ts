@@ -30,6 +30,10 @@ const STUDIES = [START, LONE, LATENCY, BATCHES, BESIDE, MILLION, SLOW_DISK, WORK
 const NAMED = [...SUBJECTS, ...STUDIES];
 const names = (some: { name: string }[]) => some.map(({ name }) => name).join(', ');
 
+/** What the page is written from: rounds of 1 s differed by half from each other. */
+const PAGE_ROUNDS = 3;
+const PAGE_SECONDS = 4;
+
 const USAGE = `Usage: npm run bench -- [options]
 
   --seconds <n>   length of one measurement (4)
@@ -37,7 +41,8 @@ const USAGE = `Usage: npm run bench -- [options]
   --all           everything, also what takes minutes: ${names(NAMED.filter(({ slow }) => slow))}
   --only <names>  only these, by comma: ${names(NAMED)}
   --json          print JSON instead of the table
-  --charts        write docs/bench.md with its charts, and the README's table
+  --charts        write docs/bench.md with its charts, and the README's table; wants
+                  ${PAGE_ROUNDS} rounds of ${PAGE_SECONDS} s at least
   --help          print this
 `;
 
@@ -129,9 +134,15 @@ function readOptions(): Options {
     console.log(USAGE);
     process.exit(0);
   }
+  const seconds = positive('--seconds', values.seconds);
+  const rounds = positive('--rounds', values.rounds);
+  if (values.charts && (seconds < PAGE_SECONDS || rounds < PAGE_ROUNDS))
+    throw new Error(
+      `--charts writes docs/bench.md from at least ${PAGE_ROUNDS} rounds of ${PAGE_SECONDS} s; ${rounds} of ${seconds} s are too few or too short. Leave out --charts, or --seconds and --rounds.`,
+    );
   return {
-    seconds: positive('--seconds', values.seconds),
-    rounds: positive('--rounds', values.rounds),
+    seconds,
+    rounds,
     chosen: chosen(values.only, values.all),
     json: values.json,
     charts: values.charts,

@@ -10,9 +10,10 @@ import { featureTable } from './features.ts';
 import { comparedTable } from './field/compared.ts';
 import { FIELD_SETUP } from './field/setup.ts';
 import { digitsOf, type Figure, short, spread } from './figure.ts';
+import { shownInstructions } from './instructions.ts';
 import type { Line, Report } from './report.ts';
 import type { Studied } from './study.ts';
-import { type Verdict, verdictWord } from './targets.ts';
+import type { Verdict } from './targets.ts';
 
 const ROOT = path.join(import.meta.dirname, '..');
 const FOLDER = path.join(ROOT, 'docs', 'bench');
@@ -44,7 +45,9 @@ ${facts.join('\n')}
 ## Targets
 
 × is CPU time of the server process and its children per request, against that of the other line in the same run. For checks
-on PostgreSQL the last column counts the CPU time of PostgreSQL's own processes as well; the target does not.
+on PostgreSQL a column counts the CPU time of PostgreSQL's own processes as well; the target does not. A target is unclear
+if the rounds lie on both sides of it, or if a check with a feature took less than the same check without. Instructions,
+which other work on the machine does not change, stand beside those lines for which they were counted.
 
 ${targetTable(targets)}
 ${failures.length > 0 ? `\nNot measured, because it failed:\n\n${failures.map(each => `- ${each}`).join('\n')}\n` : ''}
@@ -97,15 +100,20 @@ ${FIELD_SETUP}
 
 function targetTable(targets: readonly Verdict[]): string {
   const rows = targets.map(verdict => {
-    const { label, atMost, unit, measured, withDatabase } = verdict;
+    const { label, atMost, unit, measured, withDatabase, instructions, word } = verdict;
     const told = (figure: Figure | null) => (figure ? `${spread(figure, digitsOf(atMost))} ${unit}` : '');
-    const word = verdictWord(verdict);
     const wanted = `${Number(atMost.toFixed(3))} ${unit}`;
-    return `| ${label} | ${wanted} | ${told(measured)} | ${word === 'MISSED' ? '**missed**' : word} | ${told(withDatabase)} |`;
+    const cells = [
+      label,
+      wanted,
+      told(measured),
+      word === 'missed' ? '**missed**' : word,
+      told(withDatabase),
+    ];
+    return `| ${[...cells, instructions ? shownInstructions(instructions) : ''].join(' | ')} |`;
   });
-  return ['| | wanted, at most | measured | | with PostgreSQL |', '|---|--:|--:|---|--:|', ...rows].join(
-    '\n',
-  );
+  const head = '| | wanted, at most | measured | | with PostgreSQL | instructions |';
+  return [head, '|---|--:|--:|---|--:|--:|', ...rows].join('\n');
 }
 
 function lineTable(lines: readonly Line[]): string {

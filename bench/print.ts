@@ -3,9 +3,10 @@
 import type { Extra } from './extras.ts';
 import { featureTable } from './features.ts';
 import { digitsOf, type Figure, spread } from './figure.ts';
+import { shownInstructions } from './instructions.ts';
 import type { Line, Report } from './report.ts';
 import type { Studied } from './study.ts';
-import { type Verdict, verdictWord } from './targets.ts';
+import type { Verdict } from './targets.ts';
 
 export function printed({ conditions, lines, features, extras, studies, targets, failures }: Report): string {
   const facts = Object.entries(conditions).map(([name, value]) => `${name}: ${value}`);
@@ -80,11 +81,12 @@ function studied({ title, how, findings }: Studied): string[] {
 }
 
 function sentence(verdict: Verdict): string {
-  const { label, atMost, unit, measured, withDatabase } = verdict;
-  const word = verdictWord(verdict).padEnd(13);
+  const { label, atMost, unit, measured, withDatabase, instructions } = verdict;
+  const word = (verdict.word === 'missed' ? 'MISSED' : verdict.word).padEnd(13);
   const wanted = `at most ${Number(atMost.toFixed(3))} ${unit}`;
   if (!measured) return `  ${word} ${label}: ${wanted}`;
   const told = (figure: Figure) => `${spread(figure, digitsOf(atMost))} ${unit}`;
   const more = withDatabase ? ` (${told(withDatabase)} with the CPU time of PostgreSQL)` : '';
-  return `  ${word} ${label}: ${told(measured)}${more}, ${wanted} wanted`;
+  const counted = instructions ? `; ${shownInstructions(instructions)} instructions` : '';
+  return `  ${word} ${label}: ${told(measured)}${more}, ${wanted} wanted${counted}`;
 }

@@ -1,9 +1,14 @@
 // The targets: how many times the CPU time of another line a line may take, or how large a finding of a study may be.
+// A figure whose rounds lie on both sides of its target neither reaches nor misses it.
 
 import type { Figure } from './figure.ts';
+import { type Instructions, instructionsOf } from './instructions.ts';
 
-type Target = { label: string; atMost: number } & (
-  | { of: string; against: string }
+type Target = {
+  label: string;
+  atMost: number;
+} /** `adds`: the line does what the other one does, and something more, so that it cannot take less. */ & (
+  | { of: string; against: string; adds?: true }
   | { finding: string; unit: string }
 );
 
@@ -15,7 +20,9 @@ export interface Verdict {
   measured: Figure | null;
   /** The same ratio including the CPU time of PostgreSQL; null if there is none. */
   withDatabase: Figure | null;
-  reached: boolean | null;
+  /** Of a line that was counted; null for all others. */
+  instructions: Instructions | null;
+  word: 'reached' | 'missed' | 'unclear' | 'not measured';
 }
 
 export const TARGETS: Target[] = [
@@ -44,6 +51,7 @@ export const TARGETS: Target[] = [
       label: `${what}, ${engine}`,
       of: `${engine}-${name}`,
       against: engine,
+      adds: true as const,
       atMost: 1.1,
     })),
   ),
@@ -58,6 +66,7 @@ export const TARGETS: Target[] = [
       label: `${what}, ${engine}`,
       of: `${engine}-${name}`,
       against: `${engine}${against}`,
+      adds: true as const,
       atMost,
     })),
   ),
@@ -65,6 +74,7 @@ export const TARGETS: Target[] = [
     label: '1 % of the checks traced against none, sqlite',
     of: 'sqlite-traced',
     against: 'sqlite',
+    adds: true,
     atMost: 1.05,
   },
   {
@@ -123,11 +133,19 @@ export function verdictOn(
     unit: 'of' in target ? '×' : target.unit,
     measured,
     withDatabase: 'of' in target ? ratioWithDatabase(target.of, target.against) : null,
-    reached: measured && measured.median <= target.atMost,
+    instructions: 'of' in target ? instructionsOf(target.of, target.against) : null,
+    word: wordFor(target, measured),
   };
 }
 
-export function verdictWord({ reached }: Verdict): string {
-  if (reached === null) return 'not measured';
-  return reached ? 'reached' : 'MISSED';
+function wordFor(target: Target, measured: Figure | null): Verdict['word'] {
+  if (measured === null) return 'not measured';
+  if ('adds' in target && isBelowOne(measured)) return 'unclear';
+  if (measured.min <= target.atMost && target.atMost < measured.max) return 'unclear';
+  return measured.median <= target.atMost ? 'reached' : 'missed';
+}
+
+/** With the digits that are shown. */
+export function isBelowOne({ median }: Figure): boolean {
+  return Number(median.toFixed(2)) < 1;
 }

@@ -2,6 +2,7 @@
 // What is measured is not tested: a run is, by .ci/run.
 
 import { expect, test } from 'bun:test';
+import { join } from 'node:path';
 import { drawChart } from '../../bench/chart.ts';
 import { charts } from '../../bench/charts.ts';
 import { compare, judge } from '../../bench/count/compare.ts';
@@ -71,12 +72,46 @@ test('a ratio is taken round by round, and judged by its median', () => {
   expect(verdict('check on sqlite, durable, against echo')).toMatchObject({
     measured: { median: 1.5, min: 1.5, max: 1.6 },
     unit: '×',
-    reached: true,
+    word: 'reached',
   });
   expect(verdict('check on postgres, durable, against echo')).toMatchObject({
     measured: { median: 2.5 },
-    reached: false,
+    word: 'missed',
+    instructions: null,
   });
+});
+
+test('rounds on both sides of a target leave it unclear, and so does a feature that seems to save time', () => {
+  const lines = (name: string, micros: number[]) => {
+    const added = series(
+      name,
+      'ours',
+      micros.map(each => sample(each)),
+    );
+    return makeReport({ ...MEASURED, series: [...MEASURED.series, added] }, {});
+  };
+  const rules = (...micros: number[]) =>
+    lines('sqlite-rules', micros).targets.find(({ label }) => label === '10,000 rules against 10, sqlite')
+      ?.word;
+  // Without it the rounds took 15, 30 and 16; 1.1 times is wanted.
+  expect(rules(15.5, 31, 16.5)).toBe('reached');
+  expect(rules(15.5, 31, 18)).toBe('unclear');
+  expect(rules(15.5, 34, 18)).toBe('unclear');
+  expect(rules(17, 34, 18)).toBe('missed');
+  expect(rules(14, 29, 15)).toBe('unclear');
+  // Another program may well take more than ours.
+  expect(verdict('check on sqlite, durable, against cedar')?.word).toBe('reached');
+  const seems = printed(lines('sqlite-conditions', [14, 29, 15]));
+  expect(seems).toContain('| 3 conditions | 15.0 (14.0-29.0) | unclear: 0.94 (0.93-0.97) |');
+});
+
+test('the page is written from rounds that are long enough, and a run with others ends before it measures', () => {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(
+    [process.execPath, 'bench/main.ts', '--charts', '--seconds', '1', '--only', 'echo'],
+    { cwd: join(import.meta.dir, '../..') },
+  );
+  expect([exitCode, stdout.toString()]).toEqual([1, '']);
+  expect(stderr.toString()).toContain('from at least 3 rounds of 4 s; 3 of 1 s are too few or too short');
 });
 
 test('for checks on PostgreSQL the ratio is also given with the CPU time of PostgreSQL', () => {
@@ -89,8 +124,8 @@ test('for checks on PostgreSQL the ratio is also given with the CPU time of Post
 });
 
 test('a finding is judged by its own limit, and what was not measured is not judged', () => {
-  expect(verdict('a lone check')).toMatchObject({ measured: { median: 0.21 }, unit: 'ms', reached: false });
-  expect(verdict('memory after a million')).toMatchObject({ measured: null, reached: null });
+  expect(verdict('a lone check')).toMatchObject({ measured: { median: 0.21 }, unit: 'ms', word: 'missed' });
+  expect(verdict('memory after a million')).toMatchObject({ measured: null, word: 'not measured' });
 });
 
 test('the CPU time of PostgreSQL stands beside that of the server, not in it', () => {
@@ -100,7 +135,9 @@ test('the CPU time of PostgreSQL stands beside that of the server, not in it', (
 
 test('the text says what is reached, missed, not measured, and what failed', () => {
   const text = printed(report);
-  expect(text).toContain('reached       check on sqlite, durable, against echo: 1.50 (1.50-1.60) ×');
+  expect(text).toMatch(
+    /reached {7}check on sqlite, durable, against echo: 1\.50 \(1\.50-1\.60\) ×, at most 1\.8 × wanted; [\d,]+ \([\d.]+ ×\) instructions/,
+  );
   expect(text).toContain('MISSED        check on postgres, durable, against echo');
   expect(text).toContain('not measured  memory after a million checks');
   expect(text).toContain('mcp: it answered wrongly');
@@ -123,7 +160,8 @@ test('a chart without figures is left out', () => {
 });
 
 test('the page says what was reached, and the README stays as it is if nobody else was measured', () => {
-  const row = '| check on postgres, durable, against echo | 2 × | 2.50 × | **missed** | 3.40 (3.10-3.40) × |';
+  const row =
+    '| check on postgres, durable, against echo | 2 × | 2.50 × | **missed** | 3.40 (3.10-3.40) × |  |';
   expect(page(report, ['![CPU](checks.svg)'])).toContain(row);
   expect(withTable('## Else\n', report)).toBe('## Else\n');
 });
@@ -145,7 +183,7 @@ test('what others spend leads the charts and the README, and squeezes no other c
   expect(drawn.get('checks')?.bars.map(({ label }) => label)).not.toContain('opa');
   expect(compared.targets.find(({ label }) => label.includes('OPA'))).toMatchObject({
     measured: { median: 0.075 },
-    reached: true,
+    word: 'reached',
   });
   const readme =
     '## What it costs\n\nWords.\n\n| old |\n|---|\n| old |\n\nMore words.\n\n## Next\n\n| kept |\n';
