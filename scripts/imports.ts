@@ -92,7 +92,7 @@ const ONLY: Record<string, RegExp> = {
   pino: /^log\.ts$/,
 };
 /** `toolgate hook` has to start at once, so it uses nothing but its own files and these. */
-const HOOK_MODULES = ['node:fs', 'node:os', 'node:path', '../../core/agents/events.ts'];
+const HOOK_MODULES = ['node:fs', 'node:os', 'node:path', '../../core/agents.ts'];
 /** The core is pure: it uses no built-in module, and no package except the YAML reader and the parser of patterns. */
 const CORE_PACKAGES = ['yaml', '@bufbuild/re2'];
 

@@ -2,8 +2,8 @@
 // the table lacks is asked about, so that what a new version adds is to be seen here.
 
 import { expect } from 'bun:test';
-import type { AgentName } from '../../src/core/agents/names.ts';
 import { TABLE } from '../../src/core/agents/table.ts';
+import type { AgentName } from '../../src/core/agents.ts';
 import type { Run } from './workplace.ts';
 
 /** Names that hooks are told instead of those that the model uses. The arguments differ, too. */

@@ -6,9 +6,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { judged } from '../../src/cli/hook/hook.ts';
-import { AGENTS, type AgentId } from '../../src/cli/hook/options.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
-import { EVENTS } from '../../src/core/agents/events.ts';
+import { AGENT_NAMES, AGENTS } from '../../src/core/agents.ts';
 import { until } from '../support/faults.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
@@ -123,8 +122,8 @@ test('a service that does not answer, or that nobody runs', async () => {
 
 test('an event that is about no call is answered without the service, which may be stalled', async () => {
   answer = () => new Promise(() => {});
-  for (const agent of Object.keys(AGENTS) as AgentId[]) {
-    const { named, others, nothing = '' } = EVENTS[agent];
+  for (const agent of AGENT_NAMES) {
+    const { named, others, nothing = '' } = AGENTS[agent];
     expect(others.length).toBeGreaterThan(0);
     for (const name of others) {
       const event = given(JSON.stringify({ [named[0] as string]: name, session_id: 'run' }));
@@ -149,7 +148,7 @@ test('where nobody is at the terminal, a call that waits is not put to it', asyn
 });
 
 test('every agent is refused in its own way', async () => {
-  for (const agent of Object.keys(AGENTS)) {
+  for (const agent of AGENT_NAMES) {
     const outcome = await hook([agent, '--base-url', 'http://127.0.0.1:1']);
     if (agent !== 'copilot') reasonIn(outcome);
     else {

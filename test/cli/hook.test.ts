@@ -16,8 +16,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { judged } from '../../src/cli/hook/hook.ts';
-import { AGENTS } from '../../src/cli/hook/options.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
+import { AGENT_NAMES } from '../../src/core/agents.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';
 import { programOf, ROOT, startService, type TestService } from '../support/service.ts';
@@ -100,7 +100,7 @@ async function newKey(action: Rule['action'] = 'allow'): Promise<{ key: string; 
 
 const folderOf = () => join(home, '.local/state/toolgate/hooks');
 
-test.each(Object.keys(AGENTS))('%s is allowed and denied in its own words', async agent => {
+test.each(AGENT_NAMES)('%s is allowed and denied in its own words', async agent => {
   const { event, command } = vectorOf(agent);
   const decided = async (action: 'allow' | 'deny') => started((await newKey(action)).key, agent, event);
   for (const [action, { stdout, stderr, exitCode }] of Object.entries({

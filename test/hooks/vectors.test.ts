@@ -4,18 +4,11 @@ import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AgentCall } from '../../src/core/agents/acts.ts';
-import { EVENTS } from '../../src/core/agents/events.ts';
+import { AGENTS } from '../../src/core/agents.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/wire/json.ts';
-import {
-  type Agent,
-  blocked,
-  type HttpAgent,
-  type Output,
-  output,
-  type Told,
-} from '../../src/http/hooks/agent.ts';
-import { BY_COMMAND, OVER_HTTP } from '../../src/http/hooks/agents.ts';
+import { blocked, type Output, output, type Told } from '../../src/http/hooks/agent.ts';
+import { type Agent, BY_COMMAND, type HttpAgent, OVER_HTTP } from '../../src/http/hooks/agents.ts';
 
 const FOLDER = join(import.meta.dir, '../vectors/hooks');
 /** Stands for the reason in what is expected. */
@@ -61,7 +54,7 @@ for (const agent of BY_COMMAND) {
 
 function expectVector(agent: Agent, { event, call, ways, http, command, refusal, nothing }: Vector): void {
   expect(askedOf(agent, event)).toEqual(call);
-  if (call === null) expect(output(EVENTS[agent.name].nothing ?? '')).toEqual(nothing as Output);
+  if (call === null) expect(output(AGENTS[agent.name].nothing ?? '')).toEqual(nothing as Output);
   if (refusal !== undefined) expectRefusal(agent, event, refusal);
   if (call === null || call === 'refused') return;
   expect([...(agent.ways?.(event) ?? [])]).toEqual((ways ?? []) as never[]);

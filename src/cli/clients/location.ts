@@ -5,6 +5,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { TABLE } from '../../core/agents/table.ts';
 import type { Argument } from '../../core/agents/tools/tool.ts';
+import { isAgent } from '../../core/agents.ts';
 import type { Client } from '../../core/clients/client.ts';
 import { simulate } from '../../core/decision/simulate.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/policy/compiled-policy.ts';
@@ -85,7 +86,7 @@ function allowedTool(
   path: string,
   verb: Verb,
 ): string | null {
-  const tools = TABLE[client.id as keyof typeof TABLE] ?? {};
+  const tools = isAgent(client.id) ? TABLE[client.id] : {};
   const folders = new Set([io.cwd, dirname(path), projectAt(dirname(path)) ?? dirname(path)]);
   for (const [toolName, { args }] of Object.entries(tools))
     for (const [name, argument] of Object.entries(args)) {

@@ -1,6 +1,7 @@
 // The options of `toolgate connect`, and what they mean together.
 
-import type { Pending, Scope } from '../../core/clients/client.ts';
+import type { Pending } from '../../core/agents.ts';
+import type { Scope } from '../../core/clients/client.ts';
 import type { KeyChoice } from './key.ts';
 import type { Part } from './plan.ts';
 

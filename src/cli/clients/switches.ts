@@ -4,7 +4,6 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Client, Format, SettingsFile } from '../../core/clients/client.ts';
-import { SWITCHES } from '../../core/clients/switches.ts';
 import type { Json } from '../../core/wire/json.ts';
 import type { IO } from '../io.ts';
 import { readConfig } from './files.ts';
@@ -20,7 +19,7 @@ export interface TurnedOff {
 
 /** What turns the hooks of this client off here. */
 export function turnedOff(io: IO, client: Client): TurnedOff[] {
-  const switches = SWITCHES[client.id];
+  const { switches } = client;
   if (switches === undefined) return [];
   const seen = new Set<string>();
   const found: TurnedOff[] = [];
@@ -39,7 +38,7 @@ export function turnedOff(io: IO, client: Client): TurnedOff[] {
 
 /** Whether a project's own settings could turn the hooks off: nothing of the machine decides it. */
 export function mayProjectDecide(io: IO, client: Client): boolean {
-  const switches = SWITCHES[client.id];
+  const { switches } = client;
   if (switches === undefined) return false;
   const files = switches.files.filter(({ of }) => of === 'machine');
   return !files.some(file => {

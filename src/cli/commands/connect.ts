@@ -2,8 +2,9 @@
 // change is shown first.
 
 import { Argument, type Command, Option } from 'commander';
-import { CLIENT_IDS, type Client, type ManagedFile, PENDING } from '../../core/clients/client.ts';
-import { CLIENTS } from '../../core/clients/clients.ts';
+import { PENDING } from '../../core/agents.ts';
+import type { Client, ManagedFile } from '../../core/clients/client.ts';
+import { CLIENT_IDS, CLIENTS } from '../../core/clients/clients.ts';
 import { connect } from '../clients/connecting.ts';
 import { listClients } from '../clients/listing.ts';
 import { manage } from '../clients/managing.ts';

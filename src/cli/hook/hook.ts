@@ -3,10 +3,10 @@
 // service that does not answer must not keep an agent from starting.
 
 import { join } from 'node:path';
-import { EVENTS, eventName } from '../../core/agents/events.ts';
+import { AGENTS, type AgentName, eventName } from '../../core/agents.ts';
 import { type Credentials, credentialsOf, type Env, folderOf } from './credentials.ts';
 import { NO_VERDICT, NoVerdict } from './no-verdict.ts';
-import { type AgentId, type HookOptions, readOptions } from './options.ts';
+import { type HookOptions, readOptions } from './options.ts';
 import { type Outcome, Service, traceOf } from './service.ts';
 import { RunSession, runOf } from './session.ts';
 
@@ -20,7 +20,7 @@ export interface Input {
 }
 
 export async function judged(argv: readonly string[], input: Input): Promise<Outcome> {
-  let agent = '';
+  let agent: AgentName | null = null;
   try {
     const options = readOptions(argv);
     agent = options.agent;
@@ -32,13 +32,14 @@ export async function judged(argv: readonly string[], input: Input): Promise<Out
 }
 
 /**
- * Exit code 2 with the reason on standard error blocks the call, except in Copilot, where some versions then go on. Without
- * a reason it blocks nothing in Gemini CLI and in Codex.
+ * Exit code 2 with the reason on standard error blocks the call in nearly all agents. Without a reason it blocks nothing in
+ * Gemini CLI and in Codex.
  */
-export function refusal(agent: string, why = 'The hook failed.'): Outcome {
+export function refusal(agent: AgentName | null, why = 'The hook failed.'): Outcome {
   const reason = `${NO_VERDICT} ${why}`;
-  if (agent !== 'copilot') return { stdout: '', stderr: `${reason}\n`, exitCode: 2 };
-  // It has two kinds of events, and each ignores the fields of the other.
+  if (agent === null || !AGENTS[agent].refusesByAnswer)
+    return { stdout: '', stderr: `${reason}\n`, exitCode: 2 };
+  // Copilot has two kinds of events, and each ignores the fields of the other.
   const before = { permissionDecision: 'deny', permissionDecisionReason: reason };
   const permission = { behavior: 'deny', message: reason };
   return { stdout: `${JSON.stringify({ ...before, ...permission })}\n`, stderr: '', exitCode: 0 };
@@ -61,8 +62,8 @@ async function ask(options: HookOptions, credentials: Credentials, { env, stdin 
   const { agent } = options;
   const event = await readAll(stdin());
   const fields = fieldsOf(event);
-  const { others, nothing = '' } = EVENTS[agent];
-  const name = eventName(fields, EVENTS[agent]);
+  const { others, nothing = '' } = AGENTS[agent];
+  const name = eventName(fields, AGENTS[agent]);
   if (name !== null && others.includes(name)) return { stdout: nothing, stderr: '', exitCode: 0 };
 
   const service = new Service(credentials.baseUrl, traceOf(env));
@@ -93,15 +94,11 @@ function fieldsOf(event: Uint8Array): Record<string, unknown> {
   }
 }
 
-/**
- * Whether somebody may be at the terminal. Claude Code names in this variable by what it was started: `sdk-cli` is
- * `claude -p`. Nothing tells it of the other agents.
- */
-function isAttended(agent: AgentId, { CLAUDE_CODE_ENTRYPOINT: by = '' }: Env): boolean {
-  return agent !== 'claude-code' || !UNATTENDED.test(by);
+/** Whether somebody may be at the terminal. Most agents do not tell. */
+function isAttended(agent: AgentName, env: Env): boolean {
+  const { unattended } = AGENTS[agent];
+  return unattended === undefined || !unattended.values.test(env[unattended.variable] ?? '');
 }
-
-const UNATTENDED = /^(sdk-|mcp$|bench$|claude-code-github-action$)/;
 
 async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];

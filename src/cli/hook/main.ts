@@ -2,15 +2,15 @@
 // files of this folder and a few built-in modules, so that it starts at once (scripts/imports.ts).
 
 import { writeSync } from 'node:fs';
+import { type AgentName, isAgent } from '../../core/agents.ts';
 import { judged, refusal } from './hook.ts';
-import { AGENTS } from './options.ts';
 import type { Outcome } from './service.ts';
 
 export async function hook(argv: readonly string[]): Promise<void> {
   // Whatever ends this process before its time must not look like yes, and agents take 0 and 1 for it. Some also take it
   // for yes if nothing is said.
   process.exitCode = 2;
-  const agent = argv.find(word => Object.hasOwn(AGENTS, word)) ?? '';
+  const agent = argv.find(isAgent) ?? null;
   for (const event of ENDS) process.on(event, () => process.exit(said(refusal(agent))));
   // A proxy for plain requests would be given the key, and could answer in the place of the service. One for all requests
   // still serves for those that are encrypted.
@@ -25,7 +25,7 @@ export async function hook(argv: readonly string[]): Promise<void> {
 const ENDS = ['uncaughtException', 'unhandledRejection', 'SIGTERM', 'SIGINT', 'SIGHUP'];
 
 /** The exit code, once all is written. If the agent does not read the answer, it must not go on. */
-async function written({ stdout, stderr, exitCode }: Outcome, agent: string): Promise<number> {
+async function written({ stdout, stderr, exitCode }: Outcome, agent: AgentName | null): Promise<number> {
   try {
     if (stdout !== '') await Bun.write(Bun.stdout, stdout);
     if (stderr !== '') await Bun.write(Bun.stderr, stderr);

@@ -1,31 +1,22 @@
 // The arguments of `toolgate hook`. The key is not among them, because other users of the machine can list the
 // arguments of a process.
 
+import {
+  AGENT_NAMES,
+  AGENTS,
+  type AgentName,
+  DEFAULT_SECONDS,
+  isAgent,
+  PENDING,
+  type Pending,
+} from '../../core/agents.ts';
 import { NoVerdict } from './no-verdict.ts';
 
-/**
- * The agents, and how many seconds a hook of theirs may take by default. It must be less than the time after which the
- * agent itself gives up, because most agents then make the call: Grok waits for 5 s, all others for 30 s or longer.
- */
-export const AGENTS = {
-  'claude-code': 10,
-  codex: 10,
-  copilot: 10,
-  cursor: 10,
-  'gemini-cli': 10,
-  goose: 10,
-  grok: 4,
-  vscode: 10,
-  windsurf: 10,
-};
-export type AgentId = keyof typeof AGENTS;
-
-export const PENDING = ['deny', 'ask', 'defer'] as const;
 const LONGEST_SECONDS = 600;
 
 export interface HookOptions {
-  agent: AgentId;
-  pending: (typeof PENDING)[number];
+  agent: AgentName;
+  pending: Pending;
   timeoutMs: number;
   baseUrl: string | null;
 }
@@ -44,17 +35,15 @@ export function readOptions(argv: readonly string[]): HookOptions {
   }
   const [agent = ''] = agents;
   if (agents.length !== 1 || !isAgent(agent)) {
-    throw new NoVerdict(`toolgate hook needs one agent: ${Object.keys(AGENTS).join(', ')}.`);
+    throw new NoVerdict(`toolgate hook needs one agent: ${AGENT_NAMES.toSorted().join(', ')}.`);
   }
   return {
     agent,
     pending: pendingOf(given.get('--pending') ?? 'deny'),
-    timeoutMs: 1000 * secondsOf(given.get('--timeout') ?? String(AGENTS[agent])),
+    timeoutMs: 1000 * secondsOf(given.get('--timeout') ?? String(AGENTS[agent].seconds ?? DEFAULT_SECONDS)),
     baseUrl: given.get('--base-url') ?? null,
   };
 }
-
-const isAgent = (name: string): name is AgentId => Object.hasOwn(AGENTS, name);
 
 function split(word: string): [string, string?] {
   const at = word.indexOf('=');

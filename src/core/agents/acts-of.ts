@@ -1,12 +1,12 @@
 // What a call of an agent's own tool would do, by the table of agents: the variable `agent` of conditions. Paths are made
 // absolute against the folder that the harness names, and never against anything that the model says.
 
+import { type AgentName, isAgent } from '../agents.ts';
 import { EXTENSION, TYPE } from '../condition/file-types.ts';
 import { pathJoin } from '../condition/path.ts';
 import { joinName } from '../text/name.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 import type { Acts, AgentCall } from './acts.ts';
-import { type AgentName, isAgent } from './names.ts';
 import { filesOfPatch } from './patch.ts';
 import { TABLE } from './table.ts';
 import type { Argument, Tool } from './tools/tool.ts';

@@ -2,7 +2,7 @@
 // the events. What is not here is not known, and a policy that wants to know it is not satisfied: web searches, tools that
 // load instructions or plug-ins, input for a running command, and shells that are not POSIX's (PowerShell).
 
-import type { AgentName } from './names.ts';
+import type { AgentName } from '../agents.ts';
 import { CLAUDE_CODE } from './tools/claude-code.ts';
 import { CODEX } from './tools/codex.ts';
 import { COPILOT } from './tools/copilot.ts';

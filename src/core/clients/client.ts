@@ -1,28 +1,17 @@
 // What is known about a client that Toolgate can be connected to: its configuration files and what belongs into them.
 // The command line edits these files, and the dashboard shows the same entries. clients.ts has the clients themselves.
 
+import type { AgentName } from '../agents.ts';
 import type { Json } from '../wire/json.ts';
 
-export const CLIENT_IDS = [
-  'claude-code',
-  'codex',
-  'cursor',
-  'vscode',
-  'gemini-cli',
-  'claude-desktop',
-  'windsurf',
-  'goose',
-] as const;
-export type ClientId = (typeof CLIENT_IDS)[number];
+/** Claude Desktop is a client, and no coding agent. */
+export type ClientId = AgentName | 'claude-desktop';
 
 export type Platform = 'linux' | 'macos' | 'windows';
 /** For everything that a person does, or for one project. */
 export type Scope = 'user' | 'project';
 /** The shell that a client gives a hook's command to. */
 export type Shell = 'sh' | 'cmd' | 'powershell';
-/** What becomes of a call that waits: it is denied for now, or put to the person at the terminal, or deferred. */
-export const PENDING = ['deny', 'ask', 'defer'] as const;
-export type Pending = (typeof PENDING)[number];
 
 /** JSON may have comments and commas at the end, which some clients allow. */
 export type Format = 'json' | 'toml' | 'yaml';
@@ -77,16 +66,25 @@ export interface SettingsFile {
   variable?: string;
 }
 
-/** How long clients wait for the hook, which gives up sooner by itself (src/cli/hook/options.ts). */
+/** The settings that turn the hooks of a client off. One in a project's own files turns off the hook of the person, too. */
+export interface Switches {
+  files: readonly SettingsFile[];
+  /** The keys in a file that turn hooks, or ours, off. */
+  off: (settings: Json, of: SettingsFile['of']) => string[];
+  /** The keys that a file of the machine decides, so that no other file can. */
+  decided: (settings: Json) => string[];
+}
+
+/** How long clients wait for the hook, which gives up sooner by itself (core/agents.ts). */
 export const HOOK_SECONDS = 30;
 
-export interface Client {
-  id: ClientId;
-  name: string;
+export interface ClientFacts {
   /** `null`: Toolgate is only its MCP server. */
   hooks: ConfigFile | null;
   /** Missing where the client has no such file, or none that is known. */
   managed?: ManagedFile;
+  /** The settings by which its hooks are turned off. Missing where none are known. */
+  switches?: Switches;
   mcp: ConfigFile;
   /** What runs the command of a hook on Windows; elsewhere `sh` does. */
   windowsShell: Shell;
@@ -104,6 +102,11 @@ export interface Client {
   programs: readonly string[];
   /** Environment variables that move its files: `from` at the beginning of a path becomes the variable and `to`. */
   moved: readonly { variable: string; from: string; to: string }[];
+}
+
+export interface Client extends ClientFacts {
+  id: ClientId;
+  name: string;
 }
 
 /** The same path on all platforms. */

@@ -2,7 +2,8 @@
 // for a refusal and most other codes (127 of a program that is not there, for example) for a warning. Codex 0.169 and
 // Gemini CLI 0.61 make the call even after a 2, if nothing was written to standard error; so something is.
 
-import type { ClientId, Pending, Shell } from './client.ts';
+import type { Pending } from '../agents.ts';
+import type { ClientId, Shell } from './client.ts';
 
 /** `program` is this program: one path, or the runtime and the path of our entry file. */
 export function hookCommand(

@@ -1,17 +1,8 @@
 // The doors through which calls come to a decision: the `surface` of an audit entry, and its name for people.
 
-const NAMES = {
-  check: 'Check',
-  mcp: 'MCP proxy',
-  'claude-code': 'Claude Code',
-  copilot: 'Copilot',
-  grok: 'Grok',
-  vscode: 'VS Code',
-  codex: 'Codex',
-  cursor: 'Cursor',
-  'gemini-cli': 'Gemini CLI',
-  windsurf: 'Windsurf',
-  goose: 'Goose',
+import { AGENT_NAMES, AGENTS, type AgentName } from '../agents.ts';
+
+const DOORS = {
   authzen: 'AuthZEN',
   'ext-authz': 'External authorization',
   opa: 'OPA’s data API',
@@ -21,7 +12,14 @@ const NAMES = {
   obot: 'Obot',
 } as const;
 
-export type Surface = keyof typeof NAMES;
+export type Surface = 'check' | 'mcp' | AgentName | keyof typeof DOORS;
+
+const NAMES: Readonly<Record<Surface, string>> = {
+  check: 'Check',
+  mcp: 'MCP proxy',
+  ...(Object.fromEntries(AGENT_NAMES.map(name => [name, AGENTS[name].title])) as Record<AgentName, string>),
+  ...DOORS,
+};
 export const SURFACES = Object.keys(NAMES) as [Surface, ...Surface[]];
 
 export const surfaceName = (surface: Surface): string => NAMES[surface];

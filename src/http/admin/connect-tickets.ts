@@ -1,7 +1,7 @@
 // /admin/v1/connect-tickets: a ticket for one client on another machine. http/agent/connect.ts has what the ticket is good for.
 
 import { z } from 'zod';
-import { CLIENT_IDS } from '../../core/clients/client.ts';
+import { CLIENT_IDS } from '../../core/clients/clients.ts';
 import { makeTicket } from '../../guard/people/connect-tickets.ts';
 import { urlOf } from '../agent/connect.ts';
 import { iso, isoTime, uuid } from '../serving/fields.ts';

@@ -2,10 +2,8 @@
 // says which events it sends, what they look like, and how it wants to be answered.
 
 import { agentCallOf } from '../../core/agents/acts-of.ts';
-import type { Events } from '../../core/agents/events.ts';
-import { type AgentName, isAgent } from '../../core/agents/names.ts';
-import type { Pending } from '../../core/clients/client.ts';
-import { SERVER as OWN_SERVER } from '../../core/clients/clients.ts';
+import { type AgentName, type Events, isAgent, type Pending } from '../../core/agents.ts';
+import { SERVER as OWN_SERVER } from '../../core/clients/entries.ts';
 import type { HandedTo } from '../../core/decision/decide.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
@@ -27,8 +25,7 @@ export interface Output {
   exitCode: number;
 }
 
-export interface Agent {
-  name: AgentName;
+export interface AgentDoor {
   /** The call that an event is about, or null if it is about none. It throws for an event that it does not know. */
   asked: (event: JsonObject) => Asked | null;
   /** What the agent can be told of a call that waits, besides that it is denied. */
@@ -39,8 +36,8 @@ export interface Agent {
   refuse?: (reason: string, event: JsonObject | null) => Output;
 }
 
-/** An agent that can also ask over HTTP. */
-export interface HttpAgent extends Agent {
+/** The door of an agent that can also ask over HTTP. */
+export interface HttpDoor extends AgentDoor {
   /** `event` is null if it could not be read. */
   answer: (told: Told, event: JsonObject | null) => JsonObject;
 }

@@ -2,14 +2,13 @@
 // for its command, `toolgate hook <agent>`, which is told what to write and which code to end with.
 
 import { z } from 'zod';
-import { EVENTS } from '../../core/agents/events.ts';
-import { PENDING, type Pending } from '../../core/clients/client.ts';
+import { AGENT_NAMES, AGENTS, type AgentName, PENDING, type Pending } from '../../core/agents.ts';
 import type { GuardError } from '../../core/errors.ts';
 import { surfaceName } from '../../core/text/surface.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { type Route, route } from '../serving/route.ts';
 import { judge } from '../serving/submit-check.ts';
-import { type Agent, blocked, type HttpAgent, type Output, output, reasonOf, toldOf } from './agent.ts';
+import { type AgentDoor, blocked, type HttpDoor, type Output, output, reasonOf, toldOf } from './agent.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
@@ -21,8 +20,25 @@ import { grok } from './grok.ts';
 import { vscode } from './vscode.ts';
 import { windsurf } from './windsurf.ts';
 
-export const OVER_HTTP: readonly HttpAgent[] = [claudeCode, copilot, grok];
-export const BY_COMMAND: readonly Agent[] = [...OVER_HTTP, vscode, codex, cursor, geminiCli, windsurf, goose];
+const DOORS: Readonly<Record<AgentName, AgentDoor | HttpDoor>> = {
+  'claude-code': claudeCode,
+  copilot,
+  grok,
+  vscode,
+  codex,
+  cursor,
+  'gemini-cli': geminiCli,
+  windsurf,
+  goose,
+};
+
+export interface Agent extends AgentDoor {
+  name: AgentName;
+}
+export type HttpAgent = Agent & HttpDoor;
+
+export const BY_COMMAND: readonly Agent[] = AGENT_NAMES.map(name => ({ name, ...DOORS[name] }));
+export const OVER_HTTP = BY_COMMAND.filter((agent): agent is HttpAgent => 'answer' in agent);
 
 /** The value itself is passed on and not a copy, so that what is judged is what was sent. */
 const event = z.unknown().refine(isObject, 'must be an object').meta({
@@ -70,7 +86,7 @@ function byCommand(agent: Agent): Route {
     handle: async incoming => {
       const { services, body, query, identifyMs } = incoming;
       const call = asked(body);
-      if (call === null) return undecided(incoming, Response.json(output(EVENTS[name].nothing ?? '')));
+      if (call === null) return undecided(incoming, Response.json(output(AGENTS[name].nothing ?? '')));
       const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);
       if (waits === 'ask') question.handedTo ??= 'terminal';

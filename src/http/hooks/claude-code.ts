@@ -1,24 +1,13 @@
 // Claude Code, and the agents that speak like it: Qwen Code and Qoder. The facts are in test/vectors/hooks/claude-code.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
-import type { AgentName } from '../../core/agents/names.ts';
+import { AGENTS, type AgentName, eventName } from '../../core/agents.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
-import {
-  argumentsIn,
-  type HttpAgent,
-  inFolder,
-  isCall,
-  json,
-  namedCall,
-  type Told,
-  textIn,
-} from './agent.ts';
+import { argumentsIn, type HttpDoor, inFolder, isCall, json, namedCall, type Told, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 
 const CALLS = ['PreToolUse', 'PermissionRequest'];
 
-export const claudeCode: HttpAgent = {
-  name: 'claude-code',
+export const claudeCode: HttpDoor = {
   asked: event => askedBy('claude-code', event),
   ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
   answer: answerOf,
@@ -34,12 +23,12 @@ export function answerOf(told: Told, event: JsonObject | null): JsonObject {
  * stands for.
  */
 export function askedBy(agent: AgentName, event: JsonObject, callOf = namedCall): Asked | null {
-  if (!isCall(nameOf(event), CALLS, EVENTS['claude-code'])) return null;
+  if (!isCall(nameOf(event), CALLS, AGENTS['claude-code'])) return null;
   const call = callOf(agent, textIn(event, 'tool_name'));
   return inFolder(agent, { call, args: argumentsIn(event, 'tool_input') }, event['cwd']);
 }
 
-const nameOf = (event: JsonObject): string | null => eventName(event, EVENTS['claude-code']);
+const nameOf = (event: JsonObject): string | null => eventName(event, AGENTS['claude-code']);
 
 function isPermission(event: JsonObject | null): boolean {
   return event !== null && nameOf(event) === 'PermissionRequest';

@@ -1,27 +1,17 @@
 // GitHub Copilot CLI. Its events have the fields of Claude Code, or the same in camelCase and then without the name of the
 // event. Its answers are flat. The facts are in test/vectors/hooks/copilot.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
+import { AGENTS, eventName } from '../../core/agents.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
-import {
-  argumentsIn,
-  type HttpAgent,
-  inFolder,
-  isCall,
-  json,
-  namedCall,
-  type Told,
-  textIn,
-} from './agent.ts';
+import { argumentsIn, type HttpDoor, inFolder, isCall, json, namedCall, type Told, textIn } from './agent.ts';
 
 const BEFORE = ['PreToolUse', 'preToolUse'];
 const PERMISSION = ['PermissionRequest', 'permissionRequest'];
 
-export const copilot: HttpAgent = {
-  name: 'copilot',
+export const copilot: HttpDoor = {
   asked: event => {
-    if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], EVENTS.copilot)) return null;
+    if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], AGENTS.copilot)) return null;
     const snake = event['tool_name'] !== undefined;
     const name = textIn(event, snake ? 'tool_name' : 'toolName');
     const camel = event['toolArgs'] === undefined ? 'toolInput' : 'toolArgs';
@@ -32,7 +22,7 @@ export const copilot: HttpAgent = {
     return inFolder('copilot', { call, args }, event['cwd']);
   },
   /** A request for permission that is not answered goes by its own rules, which may allow the call. */
-  ways: event => (BEFORE.includes(eventName(event, EVENTS.copilot) ?? '') ? ['ask'] : []),
+  ways: event => (BEFORE.includes(eventName(event, AGENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,
   speak: (told, event) => json(answerOf(told, event)),
   /** It goes on after exit code 2 of a hook before a tool, so that only an answer refuses. */
@@ -40,7 +30,7 @@ export const copilot: HttpAgent = {
 };
 
 export function answerOf(told: Told, event: JsonObject | null): JsonObject {
-  const name = event === null ? null : eventName(event, EVENTS.copilot);
+  const name = event === null ? null : eventName(event, AGENTS.copilot);
   if (name !== null && BEFORE.includes(name)) return beforeUse(told);
   if (name !== null && PERMISSION.includes(name)) return permission(told);
   // It is not known which of the two was asked, and each ignores the fields of the other.
@@ -49,7 +39,7 @@ export function answerOf(told: Told, event: JsonObject | null): JsonObject {
 
 /** An event in camelCase that names a tool and no result of it is the one before the tool is used. */
 function nameOf(event: JsonObject): string | null {
-  const name = eventName(event, EVENTS.copilot);
+  const name = eventName(event, AGENTS.copilot);
   const isBefore =
     event['toolName'] !== undefined && event['toolResult'] === undefined && event['error'] === undefined;
   return name ?? (isBefore ? 'preToolUse' : null);

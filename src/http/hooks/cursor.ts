@@ -2,10 +2,10 @@
 // the same call is left to them. All other tools are judged by their `preToolUse`, and files that are read without a
 // tool by the event for it. The facts are in test/vectors/hooks/cursor.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
+import { AGENTS, eventName } from '../../core/agents.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/wire/json.ts';
-import { type Agent, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
+import { type AgentDoor, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 import type { Asked } from './door.ts';
 
 const SHELL = 'beforeShellExecution';
@@ -20,11 +20,10 @@ const SINGLE: Record<string, { tool: string; fields: string[] }> = {
 };
 const CALLS = [MCP, TOOL, ...Object.keys(SINGLE)];
 
-export const cursor: Agent = {
-  name: 'cursor',
+export const cursor: AgentDoor = {
   asked: event => {
     const name = nameOf(event);
-    if (!isCall(name, CALLS, EVENTS.cursor)) return null;
+    if (!isCall(name, CALLS, AGENTS.cursor)) return null;
     if (name === MCP) return mcpCall(event);
     if (name === TOOL) return toolCall(event);
     return singleCall(SINGLE[name as string] as (typeof SINGLE)[string], event);
@@ -37,7 +36,7 @@ export const cursor: Agent = {
     ),
 };
 
-const nameOf = (event: JsonObject): string | null => eventName(event, EVENTS.cursor);
+const nameOf = (event: JsonObject): string | null => eventName(event, AGENTS.cursor);
 
 /** Without the name of its server, a tool could pass for one of another server. */
 function mcpCall(event: JsonObject): Asked {

@@ -3,16 +3,15 @@
 // missing is the name read as Gemini CLI itself reads it: up to the first underscore. The facts are in
 // test/vectors/hooks/gemini-cli.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
+import { AGENTS, eventName } from '../../core/agents.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
-import { type Agent, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
+import { type AgentDoor, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 
-export const geminiCli: Agent = {
-  name: 'gemini-cli',
+export const geminiCli: AgentDoor = {
   asked: event => {
-    if (!isCall(eventName(event, EVENTS['gemini-cli']), ['BeforeTool'], EVENTS['gemini-cli'])) return null;
+    if (!isCall(eventName(event, AGENTS['gemini-cli']), ['BeforeTool'], AGENTS['gemini-cli'])) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');
     return inFolder('gemini-cli', { call: callOf(event, name), args }, event['cwd']);

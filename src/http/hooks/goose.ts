@@ -1,13 +1,21 @@
 // Goose, whose tools are named `<extension>__<tool>`, or only by the tool if they are its own. The facts are in
 // test/vectors/hooks/goose.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
-import { type Agent, argumentsIn, extensionCall, inFolder, isCall, json, output, textIn } from './agent.ts';
+import { AGENTS, eventName } from '../../core/agents.ts';
+import {
+  type AgentDoor,
+  argumentsIn,
+  extensionCall,
+  inFolder,
+  isCall,
+  json,
+  output,
+  textIn,
+} from './agent.ts';
 
-export const goose: Agent = {
-  name: 'goose',
+export const goose: AgentDoor = {
   asked: event => {
-    if (!isCall(eventName(event, EVENTS.goose), ['PreToolUse'], EVENTS.goose)) return null;
+    if (!isCall(eventName(event, AGENTS.goose), ['PreToolUse'], AGENTS.goose)) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');
     return inFolder('goose', { call: extensionCall('goose', name), args }, event['working_dir'], name);

@@ -1,13 +1,13 @@
 // Grok. It cuts the arguments of large calls off and says so; such a call cannot be judged. The facts are in
 // test/vectors/hooks/grok.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
+import { AGENTS, eventName } from '../../core/agents.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
 import {
   argumentsIn,
   extensionCall,
-  type HttpAgent,
+  type HttpDoor,
   inFolder,
   isCall,
   json,
@@ -17,13 +17,12 @@ import {
 
 const CALLS = ['pre_tool_use', 'PreToolUse'];
 
-export const grok: HttpAgent = {
-  name: 'grok',
+export const grok: HttpDoor = {
   asked: event => {
-    const name = eventName(event, EVENTS.grok);
+    const name = eventName(event, AGENTS.grok);
     // An event need not say what it is: the only one that asks names a tool.
     const isBare = name === null && event['toolName'] !== undefined;
-    if (!isBare && !isCall(name, CALLS, EVENTS.grok)) return null;
+    if (!isBare && !isCall(name, CALLS, AGENTS.grok)) return null;
     if (event['toolInputTruncated'] === true)
       throw new GuardError(
         'too_large',

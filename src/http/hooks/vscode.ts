@@ -1,12 +1,11 @@
 // The agent in Visual Studio Code, which speaks like Claude Code. Copilot CLI runs the hooks that are set up for it and wants
 // flat answers, so both shapes are given. The facts are in test/vectors/hooks/vscode.
 
-import { type Agent, json, namedCall } from './agent.ts';
+import { type AgentDoor, json, namedCall } from './agent.ts';
 import { answerOf, askedBy } from './claude-code.ts';
 import { answerOf as flatAnswer } from './copilot.ts';
 
-export const vscode: Agent = {
-  name: 'vscode',
+export const vscode: AgentDoor = {
   asked: event =>
     askedBy('vscode', event, (agent, name) => {
       const call = namedCall(agent, name);

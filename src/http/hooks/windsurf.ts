@@ -1,20 +1,28 @@
 // Windsurf, whose Cascade only understands exit code 2. The facts are in test/vectors/hooks/windsurf.
 
-import { EVENTS, eventName } from '../../core/agents/events.ts';
+import { AGENTS, eventName } from '../../core/agents.ts';
 import { invalidInput } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
-import { type Agent, argumentsIn, blocked, inFolder, isCall, output, serverCall, textIn } from './agent.ts';
+import {
+  type AgentDoor,
+  argumentsIn,
+  blocked,
+  inFolder,
+  isCall,
+  output,
+  serverCall,
+  textIn,
+} from './agent.ts';
 import type { Asked } from './door.ts';
 
 const COMMAND = 'pre_run_command';
 const MCP = 'pre_mcp_tool_use';
 const CALLS = [COMMAND, MCP, 'pre_read_code', 'pre_write_code'];
 
-export const windsurf: Agent = {
-  name: 'windsurf',
+export const windsurf: AgentDoor = {
   asked: event => {
-    const name = eventName(event, EVENTS.windsurf);
-    if (!isCall(name, CALLS, EVENTS.windsurf)) return null;
+    const name = eventName(event, AGENTS.windsurf);
+    if (!isCall(name, CALLS, AGENTS.windsurf)) return null;
     const about = event['tool_info'];
     if (!isObject(about)) throw invalidInput([{ path: '/tool_info', message: 'must be an object' }]);
     if (name === MCP) return mcpCall(about);

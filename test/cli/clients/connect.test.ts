@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../../src/cli/program.ts';
-import { CLIENT_IDS } from '../../../src/core/clients/client.ts';
+import { CLIENT_IDS } from '../../../src/core/clients/clients.ts';
 import { ADMIN_TOKEN, programOf, startService, type TestService } from '../../support/service.ts';
 import { captured } from '../captured.ts';
 import { Home, KEY, withKey } from './home.ts';

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentCallOf } from '../../../src/core/agents/acts-of.ts';
-import { AGENTS, type AgentName } from '../../../src/core/agents/names.ts';
 import { TABLE } from '../../../src/core/agents/table.ts';
+import { AGENT_NAMES, type AgentName } from '../../../src/core/agents.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { knownTools } from './known-tools.ts';
 
@@ -152,7 +152,7 @@ describe('patches', () => {
 });
 
 test('an argument that the table does not know, or of another type, makes every call unknown', () => {
-  for (const agent of AGENTS)
+  for (const agent of AGENT_NAMES)
     for (const [tool, { args }] of Object.entries(TABLE[agent])) {
       expect([agent, tool, actsOf(agent, tool, { cwd: FOLDER })]).toEqual([agent, tool, null]);
       for (const [name, argument] of Object.entries(args))
@@ -169,7 +169,7 @@ test('an argument that the table does not know, or of another type, makes every 
 test('docs/agents.md lists the tools that are known', () => {
   const page = readFileSync(join(import.meta.dir, '../../../docs/agents.md'), 'utf8');
   const rows = page.split('\n').map(line => line.split('|').map(cell => cell.trim()));
-  for (const agent of AGENTS) {
+  for (const agent of AGENT_NAMES) {
     const row = rows.find(cells => cells[1] === `\`${agent}\`` && cells.length === 8);
     const listed = row?.slice(2, 7).map(cell => cell.split(', ').flatMap(name => name.match(/[^`]+/g) ?? []));
     expect([agent, listed]).toEqual([agent, Object.values(knownTools(agent))]);

@@ -1,9 +1,9 @@
 // The tools of an agent by what they do, as docs/agents.md lists them.
 
 import type { Acts } from '../../../src/core/agents/acts.ts';
-import type { AgentName } from '../../../src/core/agents/names.ts';
 import { TABLE } from '../../../src/core/agents/table.ts';
 import type { Argument } from '../../../src/core/agents/tools/tool.ts';
+import type { AgentName } from '../../../src/core/agents.ts';
 
 const EFFECTS: Record<keyof Acts, readonly Argument[]> = {
   reads: ['reads', 'readsAndWrites'],

@@ -6,13 +6,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import {
-  CLIENT_IDS,
-  type Client,
-  type ConfigFile,
-  PENDING,
-  type Scope,
-} from '../../../src/core/clients/client.ts';
+import { PENDING } from '../../../src/core/agents.ts';
+import type { Client, ConfigFile, Scope } from '../../../src/core/clients/client.ts';
 import { CLIENTS } from '../../../src/core/clients/clients.ts';
 import { hookCommand, hookMark } from '../../../src/core/clients/command.ts';
 import { configurationOf, entriesAsValue } from '../../../src/core/clients/written.ts';
@@ -30,8 +25,17 @@ function parsed(file: ConfigFile, text: string): unknown {
   return file.format === 'yaml' ? parse(text) : Bun.TOML.parse(text);
 }
 
-test('all clients are there, in order', () => {
-  expect(CLIENTS.map(({ id }) => id)).toEqual([...CLIENT_IDS]);
+test('the clients in their order, with the names that people know them by', () => {
+  expect(CLIENTS.map(({ id, name }) => [id, name])).toEqual([
+    ['claude-code', 'Claude Code'],
+    ['codex', 'Codex'],
+    ['cursor', 'Cursor'],
+    ['vscode', 'VS Code'],
+    ['gemini-cli', 'Gemini CLI'],
+    ['claude-desktop', 'Claude Desktop'],
+    ['windsurf', 'Windsurf'],
+    ['goose', 'Goose'],
+  ]);
 });
 
 describe.each(CLIENTS.map(client => [client.id, client] as const))('%s', (id, client) => {

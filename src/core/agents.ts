@@ -1,17 +1,42 @@
-// The events of coding agents that are about no call, and the fields that may name an event, the first of them that is
-// there. `toolgate hook` answers these events itself; the doors refuse every event that is neither a call nor here. This
-// file imports nothing but a type, because the hook loads it and has to start at once.
+// The table of coding agents, a row each: all lists of agents are made of it, or have its names for keys. Each agent is also
+// the server of its own tools in policies, and the surface of its calls. `toolgate hook` loads this file before every call
+// and has to start at once, so it imports nothing. CONTRIBUTING.md says what else an agent needs.
 
-import type { AgentName } from './names.ts';
+/** What becomes of a call that waits: it is denied for now, or put to the person at the terminal, or deferred. */
+export const PENDING = ['deny', 'ask', 'defer'] as const;
+export type Pending = (typeof PENDING)[number];
 
+/** The events of an agent, as it names them. */
 export interface Events {
+  /** The fields that may name an event; the first of them that is there does. */
   named: readonly string[];
+  /**
+   * The events that are about no call. `toolgate hook` answers them itself; the doors refuse every event that is neither a
+   * call nor here.
+   */
   others: readonly string[];
   /** What the command writes about them, if that is not nothing. */
   nothing?: string;
 }
 
-const CLAUDE: Events = {
+export interface AgentRow extends Events {
+  /** Its name for people. */
+  title: string;
+  /**
+   * How many seconds its hook may take by default, if not DEFAULT_SECONDS. It must be less than the time after which the agent
+   * itself gives up, because most agents then make the call.
+   */
+  seconds?: number;
+  /** Without a verdict, its hook refuses by an answer on standard output, and not by exit code 2. */
+  refusesByAnswer?: true;
+  /** An environment variable of its hooks, and the values of it that mean that nobody is at the terminal. */
+  unattended?: { variable: string; values: RegExp };
+}
+
+/** All agents wait for their hook for 30 s or longer, except those with `seconds`. */
+export const DEFAULT_SECONDS = 10;
+
+const CLAUDE_EVENTS: Events = {
   named: ['hook_event_name', 'hookEventName'],
   others: [
     'SessionStart',
@@ -45,11 +70,20 @@ const CLAUDE: Events = {
   ],
 };
 
-export const EVENTS: Readonly<Record<AgentName, Events>> = {
-  'claude-code': CLAUDE,
-  codex: CLAUDE,
-  vscode: CLAUDE,
+const ROWS = {
+  'claude-code': {
+    title: 'Claude Code',
+    // Claude Code names in it by what it was started: `sdk-cli` is `claude -p`.
+    unattended: {
+      variable: 'CLAUDE_CODE_ENTRYPOINT',
+      values: /^(sdk-|mcp$|bench$|claude-code-github-action$)/,
+    },
+    ...CLAUDE_EVENTS,
+  },
   copilot: {
+    title: 'Copilot',
+    // Some versions go on after exit code 2.
+    refusesByAnswer: true,
     named: ['hook_event_name'],
     others: [
       'SessionStart',
@@ -66,6 +100,9 @@ export const EVENTS: Readonly<Record<AgentName, Events>> = {
     ],
   },
   grok: {
+    title: 'Grok',
+    // It waits for 5 s.
+    seconds: 4,
     named: ['hookEventName', 'hook_event_name'],
     others: [
       'session_start',
@@ -83,7 +120,16 @@ export const EVENTS: Readonly<Record<AgentName, Events>> = {
       'post_compact',
     ],
   },
+  vscode: {
+    title: 'VS Code',
+    ...CLAUDE_EVENTS,
+  },
+  codex: {
+    title: 'Codex',
+    ...CLAUDE_EVENTS,
+  },
   cursor: {
+    title: 'Cursor',
     named: ['hook_event_name'],
     others: [
       'sessionStart',
@@ -105,6 +151,7 @@ export const EVENTS: Readonly<Record<AgentName, Events>> = {
     nothing: '{}\n',
   },
   'gemini-cli': {
+    title: 'Gemini CLI',
     named: ['hook_event_name'],
     others: [
       'AfterTool',
@@ -120,6 +167,7 @@ export const EVENTS: Readonly<Record<AgentName, Events>> = {
     ],
   },
   windsurf: {
+    title: 'Windsurf',
     named: ['agent_action_name'],
     others: [
       'pre_user_prompt',
@@ -133,6 +181,7 @@ export const EVENTS: Readonly<Record<AgentName, Events>> = {
     ],
   },
   goose: {
+    title: 'Goose',
     named: ['event', 'hook_event_name'],
     others: [
       'SessionStart',
@@ -146,7 +195,13 @@ export const EVENTS: Readonly<Record<AgentName, Events>> = {
       'AfterShellExecution',
     ],
   },
-};
+} satisfies Record<string, AgentRow>;
+
+export type AgentName = keyof typeof ROWS;
+export const AGENTS: Readonly<Record<AgentName, AgentRow>> = ROWS;
+export const AGENT_NAMES = Object.keys(AGENTS) as AgentName[];
+
+export const isAgent = (name: string): name is AgentName => Object.hasOwn(AGENTS, name);
 
 /** The name of an event, in the first field that has one. */
 export function eventName(event: Readonly<Record<string, unknown>>, { named }: Events): string | null {
