@@ -59,7 +59,7 @@ function addressOf(settings: ShippingTarget): string {
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** A store of an older version has no such table. */
+/** A store that no service has started with has no such table. */
 async function lastAttempt(db: Queries, name: string, target: string): Promise<Found> {
   const state = await findShipping(db, target).catch(() => null);
   if (state === null) return good(name, 'It can be reached; nothing was sent yet.');

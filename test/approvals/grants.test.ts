@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import { newPerson, type Person, send } from '../operators/people.ts';
-import { sql, until, verdictOf } from '../support/faults.ts';
+import { until, verdictOf } from '../support/faults.ts';
 import { type Answer, startLoad } from '../support/load.ts';
 import { need } from '../support/need.ts';
 import { engines } from '../support/service.ts';
@@ -135,17 +135,6 @@ for (const engine of both) {
         [{ ...HELD, when: ['!has(args.force)'] }],
       ])
         expect(await decideUnder(rules)).toBe('allow');
-    });
-
-    test('one that does not know its rule frees a rule without conditions and approvers only', async () => {
-      const plain: Rule = { tool: 'deploy', action: 'require_approval' };
-      const decideUnder = await grantedUnder([plain]);
-      await sql(gate.service.databaseUrl, 'UPDATE grants SET rule_digest = NULL');
-      expect(await decideUnder([{ ...plain, tool: '*' }])).toBe('allow');
-      expect(await decideUnder([HELD])).toBe('pending');
-      expect(await decideUnder([{ ...plain, during: 'mon-sun' }])).toBe('pending');
-      expect(await decideUnder([{ ...plain, approvers: { group: 'finance' } }])).toBe('pending');
-      expect(await decideUnder([plain])).toBe('allow');
     });
 
     test('an approval without a duration, and a denial, open none', async () => {

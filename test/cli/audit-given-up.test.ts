@@ -21,7 +21,7 @@ import { retire } from '../../src/guard/log/retention.ts';
 import { rollUp } from '../../src/guard/log/rollups.ts';
 import { logKey } from '../../src/guard/log/sealed-log.ts';
 import type { Db } from '../../src/store/engine/db.ts';
-import { insertCheckpoint, newestCheckpoint } from '../../src/store/log/checkpoints.ts';
+import { newestCheckpoint } from '../../src/store/log/checkpoints.ts';
 import { listSealed, readSealing } from '../../src/store/log/seals.ts';
 import { Clock, entries, MINUTE, sealerOn, type TestSealer, write } from '../guard/log/sealing.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
@@ -386,27 +386,6 @@ for (const engine of await engines()) {
       expect(found.findings.filter(({ kind }) => kind === 'removed').length).toBe(SIZE);
       expect(found.findings.find(({ kind }) => kind === 'removed')?.message).toContain('the clock was ahead');
       expect(found.notices).toContainEqual(expect.stringContaining('The clock of the checkpoints went back'));
-    });
-
-    test('what an older version gave up verifies as what it was, unless more is asked for', async () => {
-      const key = await logKey(one.deps);
-      const newest = await newestCheckpoint(db);
-      const said = parseCheckpoint(newest?.note ?? '') as Checkpoint;
-      const older = { ...said, at: clock.now, pruned: ROUND, retention: 'unstated' as const, givenUp: null };
-      const text = checkpointText(older);
-      expect(text).not.toContain('retention');
-      const note = signedNote(text, key, one.deps.vault.signCheckpoint(text));
-      await insertCheckpoint(db, { number: (newest?.number ?? 0) + 1, at: clock.now, size: said.size, note });
-      one.notes.push(note);
-      await remove(...Array(ROUND).keys());
-      expect(await verdicts()).toEqual(gone());
-      expect((await verify()).notices).toEqual([expect.stringContaining('an older version')]);
-      expect((await verify('--retention', '10d')).findings.length).toBe(ROUND);
-      // The next one that is signed states the retention, and gives up nothing that is not old enough.
-      clock.now += 2 * MINUTE;
-      await service();
-      expect(given()).toMatchObject({ size: SIZE, pruned: 0, retention: RETENTION });
-      expect(await count('audit_entries')).toBe(SIZE - ROUND);
     });
 
     test('a checkpoint that gives up too much is a finding, whoever signed it', async () => {

@@ -18,9 +18,9 @@ export interface Checkpoint {
   through: number;
   /** Entries before this sequence number may have been removed by retention. */
   pruned: number;
-  /** How long entries are kept, in milliseconds. Checkpoints of older versions do not state it. */
-  retention: number | 'forever' | 'unstated';
-  /** Why the first `pruned` entries may be missing; null if none may be, or if the retention is unstated. */
+  /** How long entries are kept, in milliseconds. */
+  retention: number | 'forever';
+  /** Why the first `pruned` entries may be missing; null if none may be. */
   givenUp: GivenUp | null;
 }
 
@@ -56,8 +56,7 @@ const NAME = /^[^\s+]{1,200}$/;
 export function checkpointText(checkpoint: Checkpoint): string {
   const { origin, size, root, at, through, pruned, retention, givenUp } = checkpoint;
   const lines = [origin, size, root, `time ${iso(at)}`, `through ${iso(through)}`, `pruned ${pruned}`];
-  if (retention !== 'unstated')
-    lines.push(`retention ${retention === 'forever' ? retention : durationText(retention)}`);
+  lines.push(`retention ${retention === 'forever' ? retention : durationText(retention)}`);
   if (givenUp !== null) lines.push(givenUpLine(givenUp));
   return `${lines.join('\n')}\n`;
 }
@@ -89,15 +88,13 @@ export function parseCheckpoint(note: string): Checkpoint | null {
   if (Number.isNaN(at) || Number.isNaN(through) || !WHOLE_NUMBER.test(pruned)) return null;
   const retention = retentionIn(values.get('retention'));
   const givenUp = givenUpIn(values.get('given-up'));
-  // Checkpoints of older versions state neither value. A checkpoint that states the retention and has pruned entries
-  // must also state why they are missing.
-  const wanted = retention !== 'unstated' && pruned !== '0';
+  // A checkpoint that has given up entries must also state why they may be missing.
+  const wanted = pruned !== '0';
   if (retention === null || values.has('given-up') !== wanted || (givenUp !== null) !== wanted) return null;
   return { origin, size: Number(size), root, at, through, pruned: Number(pruned), retention, givenUp };
 }
 
-function retentionIn(text: string | undefined): Checkpoint['retention'] | null {
-  if (text === undefined) return 'unstated';
+function retentionIn(text = ''): Checkpoint['retention'] | null {
   return text === 'forever' ? text : parseDuration(text);
 }
 

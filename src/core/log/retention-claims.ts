@@ -15,7 +15,7 @@ export function covering(checkpoint: Checkpoint): Checkpoint | null {
   const { origin, pruned: size, givenUp } = checkpoint;
   if (givenUp === null) return null;
   const { root, signedAt: at } = givenUp;
-  return { origin, size, root, at, through: 0, pruned: 0, retention: 'unstated', givenUp: null };
+  return { origin, size, root, at, through: 0, pruned: 0, retention: 'forever', givenUp: null };
 }
 
 /** Whether a checkpoint, by its own statements, gives up no more than it may. */
@@ -47,10 +47,7 @@ export function claimsOf(checkpoints: readonly Checkpoint[], atLeast: number | n
 function refusalOf(checkpoint: Checkpoint, earliestLater: number, atLeast: number | null): string | null {
   const { at, givenUp } = checkpoint;
   const which = `The checkpoint of ${iso(at)}`;
-  if (!keepsRetention(checkpoint)) return `${which} gives it up before its time.`;
-  if (givenUp === null) {
-    return atLeast === null ? null : `${which} gives it up, but does not say for how long it was kept.`;
-  }
+  if (givenUp === null || !keepsRetention(checkpoint)) return `${which} gives it up before its time.`;
   if (givenUp.at > earliestLater + CLOCKS_MS) {
     return `${which} gives it up, but the clock was ahead: a later checkpoint is of ${iso(earliestLater)}.`;
   }
@@ -67,7 +64,7 @@ function inOrder(checkpoints: readonly Checkpoint[]): Checkpoint[] {
 /** Sentences about the checkpoints that a reader should know although they are not contradictions. */
 export function remarksOn(checkpoints: readonly Checkpoint[]): string[] {
   const sorted = inOrder(checkpoints);
-  return [...some(changesIn(sorted)), ...some(jumpsIn(sorted)), ...keptShorter(sorted), ...unstated(sorted)];
+  return [...some(changesIn(sorted)), ...some(jumpsIn(sorted)), ...keptShorter(sorted)];
 }
 
 function some(remarks: readonly string[]): string[] {
@@ -78,9 +75,8 @@ function some(remarks: readonly string[]): string[] {
 }
 
 function changesIn(sorted: readonly Checkpoint[]): string[] {
-  const stated = sorted.filter(each => each.retention !== 'unstated');
-  return stated.flatMap((each, at) => {
-    const before = stated[at - 1];
+  return sorted.flatMap((each, at) => {
+    const before = sorted[at - 1];
     if (before === undefined || before.retention === each.retention) return [];
     const way = lengthOf(each) < lengthOf(before) ? 'shortened' : 'lengthened';
     const change = `from ${textOf(before)} to ${textOf(each)}`;
@@ -105,22 +101,6 @@ function keptShorter(sorted: readonly Checkpoint[]): string[] {
   if (retention >= lengthOf(newest)) return [];
   const given = `The first ${newest.pruned} entries were given up on ${iso(at)} after ${durationText(retention)}`;
   return [`${given}, which is shorter than the retention of the newest checkpoint (${textOf(newest)}).`];
-}
-
-/** Reports entries that an older version gave up; older versions did not state the retention. */
-function unstated(sorted: readonly Checkpoint[]): string[] {
-  const most = (some: readonly Checkpoint[]) =>
-    some.reduce((before, { pruned }) => Math.max(before, pruned), 0);
-  const [silent, stated] = [
-    sorted.filter(each => each.retention === 'unstated'),
-    sorted.filter(each => each.givenUp),
-  ];
-  const before = most(silent);
-  if (before <= most(stated)) return [];
-  const who = 'was signed by an older version, which did not state the retention';
-  return [
-    `The checkpoint that gave up the first ${before} entries ${who}: nobody can tell how long they were kept.`,
-  ];
 }
 
 function lengthOf({ retention }: Checkpoint): number {

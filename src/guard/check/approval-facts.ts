@@ -3,7 +3,6 @@
 
 import type { Lacking } from '../../core/approvals/approval.ts';
 import type { Drift, Freedom, HandedTo } from '../../core/decision/decide.ts';
-import { hasMore } from '../../core/policy/policy.ts';
 import { knowsRepeats } from '../../core/text/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../store/approvals.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
@@ -349,16 +348,12 @@ function isSameTool(about: About, { principal, call }: CheckRequest): boolean {
 
 /**
  * A grant covers what the same rule holds, for the accepted definition of the tool. It covers a changed definition only
- * if that one was shown when the approval was asked for. A grant that does not know its rule is older than conditions,
- * hours, limits and approvers, so it covers a rule without them.
+ * if that one was shown when the approval was asked for.
  */
 function grantCovers(grant: GrantRecord, { drift, definitionDigest, rule, ruleDigest }: Asking): boolean {
   // An approval that has to be proven opens no grant.
   if (rule.approvers?.proof !== undefined) return false;
-  const asked = grantRuleDigest(grant);
-  const isOther = asked === null ? hasMore(rule) || rule.approvers !== undefined : asked !== ruleDigest;
-  // Who opened it is not known if a replica of an older version did, which knows no groups.
-  if (isOther || (rule.approvers !== undefined && grant.openedBy === null)) return false;
+  if (grantRuleDigest(grant) !== ruleDigest) return false;
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 

@@ -18,7 +18,7 @@ import { newestEntries } from '../../store/log/newest-entries.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { nextTurn } from './long-reads.ts';
-import { CONTEXTS_FROM, ROLLED_UP } from './marks.ts';
+import { ROLLED_UP } from './marks.ts';
 
 export interface CountedCall extends SharedContext {
   decision: Decision;
@@ -97,13 +97,8 @@ async function countedPeriod(
   to: number,
 ): Promise<{ from: number; to: number }> {
   const end = Math.min(ceilTo(to, keptSpan(now - to)), ceilTo(now + 1, MINUTE));
-  const counted = (await readMark(db, CONTEXTS_FROM)) ?? (await readMark(db, ROLLED_UP)) ?? 0;
   const oldest = await oldestCounted(db);
-  const start = Math.max(
-    floorTo(from, keptSpan(now - from)),
-    ceilTo(counted, keptSpan(now - counted)),
-    oldest ?? end,
-  );
+  const start = Math.max(floorTo(from, keptSpan(now - from)), oldest ?? end);
   return { from: Math.min(start, end), to: end };
 }
 

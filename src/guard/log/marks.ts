@@ -5,9 +5,7 @@
 export const ROLLED_UP = 'rolled up';
 /** The mark before which entries may have been deleted. Minutes before it are never counted again. */
 export const KEPT_FROM = 'audit kept from';
-/** The mark from which on entries are also counted by context. It moves back until all that are kept are counted. */
-export const CONTEXTS_FROM = 'contexts counted from';
-/** The mark up to which entries are counted by context. It equals ROLLED_UP, unless an older version counted last. */
+/** Equals ROLLED_UP. Only a replica of the last version reads it: it would count again by context what lies behind it. */
 export const CONTEXTS_TO = 'contexts counted to';
 /**
  * How often counts were written. Buckets are summed up before the transaction that writes them, which compares this mark:

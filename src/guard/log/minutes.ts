@@ -1,5 +1,5 @@
-// Counts minutes of the audit log: for the statistics, and by context. Which minutes are counted and when is decided in
-// rollups.ts and older-contexts.ts.
+// Counts minutes of the audit log: for the statistics, and by context. rollups.ts decides which minutes are
+// counted and when.
 
 import type { Decision } from '../../core/decision/decide.ts';
 import { joinName } from '../../core/text/name.ts';

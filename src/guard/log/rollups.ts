@@ -18,9 +18,8 @@ import { minuteTotals, pruneRollups, sumUp, writeMinutes } from '../../store/log
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
-import { CONTEXTS_FROM, CONTEXTS_TO, KEPT_FROM, ROLLED_UP, WRITTEN } from './marks.ts';
+import { CONTEXTS_TO, KEPT_FROM, ROLLED_UP, WRITTEN } from './marks.ts';
 import { countMinute, countMinutes, type Minutes, REST, STEP_MINUTES } from './minutes.ts';
-import { countOlderContexts } from './older-contexts.ts';
 
 /**
  * How long after its end a minute is counted: longer than a transaction may take, and a few seconds for differing
@@ -41,8 +40,6 @@ const PRUNED = 'rollups pruned';
 export async function rollUp(deps: Deps): Promise<boolean> {
   if (await advance(deps)) return true;
   for (const age of RECHECK_AGES) if (await recheck(deps, age)) return true;
-  // Short buckets of an older day must stay until the day is summed up, so they are pruned last.
-  if (await countOlderContexts(deps)) return true;
   return prune(deps);
 }
 
@@ -64,9 +61,6 @@ async function advance({ db, now }: Deps): Promise<boolean> {
     if ((await readMark(tx, ROLLED_UP)) !== mark || (await readMark(tx, WRITTEN)) !== written) return true;
     await write(tx, minutes, buckets, from, at);
     await writeMark(tx, ROLLED_UP, at);
-    // A version that knows no contexts may have counted before, also beside this one during an upgrade.
-    const contextsTo = (await readMark(tx, CONTEXTS_TO)) ?? -1;
-    if (contextsTo < (mark ?? 0)) await writeMark(tx, CONTEXTS_FROM, mark ?? 0);
     await writeMark(tx, CONTEXTS_TO, at);
     return at < horizon;
   });

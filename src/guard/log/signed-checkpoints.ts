@@ -28,10 +28,9 @@ export async function wantSigned(record: CheckpointRecord, key: VerifierKey): Pr
 
 /**
  * The number of places that the newest checkpoint has given up. They are signed before anything is deleted, so that a
- * verification never mistakes retention for tampering. A checkpoint of an older version does not state why entries may
- * be deleted, so it gives up nothing.
+ * verification never mistakes retention for tampering.
  */
 export async function givenUpPlaces(db: Queries, key: VerifierKey): Promise<number> {
   const newest = await newestSigned(db, key);
-  return newest === null || newest.givenUp === null ? 0 : newest.pruned;
+  return newest?.pruned ?? 0;
 }

@@ -87,7 +87,9 @@ test('an entry with an old time, sealed when its time was over, was put in', () 
 
 test('what a checkpoint gave up may be gone, its seal may not', () => {
   const places = Array.from({ length: 20 }, (_, seq) => placeOf(seq));
-  const signed = checkpointsOf(places, [10, 20]).map(each => ({ ...each, pruned: 5 }));
+  const [first] = checkpointsOf(places, [5]) as [Checkpoint];
+  const givenUp = { at: first.at, retention: 0, root: first.root, signedAt: first.at };
+  const signed = checkpointsOf(places, [10, 20]).map(each => ({ ...each, pruned: 5, givenUp }));
   const pruned = places.map(place => (place.seq < 5 ? { ...place, entry: null } : place));
   expect(findings(pruned, signed)).toEqual([]);
   expect(findings(pruned.with(5, { ...placeOf(5), entry: null }), signed)).toMatchObject([

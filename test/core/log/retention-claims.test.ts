@@ -33,7 +33,7 @@ test('the earlier checkpoint is of exactly the entries that were given up', () =
     at: START + 10 * DAY,
     through: 0,
     pruned: 0,
-    retention: 'unstated',
+    retention: 'forever',
     givenUp: null,
   });
 });
@@ -72,14 +72,6 @@ describe('what checkpoints claim', () => {
     const early = givingUp({ signedAt: START + 11 * DAY });
     expect(claimsOf([early], null)).toEqual([
       { before: 1000, refusal: `${which} gives it up before its time.` },
-    ]);
-  });
-
-  test('without a word about time', () => {
-    const silent = signedOn(20, { pruned: 1000, retention: 'unstated' });
-    expect(claimsOf([silent], null)).toEqual([{ before: 1000, refusal: null }]);
-    expect(claimsOf([silent], 1)).toEqual([
-      { before: 1000, refusal: `${which} gives it up, but does not say for how long it was kept.` },
     ]);
   });
 
@@ -123,8 +115,7 @@ describe('a reader is told', () => {
   test('that the retention was changed, in the order of signing', () => {
     const [ten, five] = [signedOn(1), signedOn(3, { retention: 5 * DAY })];
     const forever = signedOn(4, { retention: 'forever' });
-    const silent = signedOn(2, { retention: 'unstated' });
-    expect(remarksOn([forever, five, silent, ten])).toEqual([
+    expect(remarksOn([forever, five, ten])).toEqual([
       `The retention was shortened from 10d to 5d, says the checkpoint of ${iso(five.at)}.`,
       `The retention was lengthened from 5d to for ever, says the checkpoint of ${iso(forever.at)}.`,
     ]);
@@ -170,17 +161,5 @@ describe('a reader is told', () => {
     );
     // The newest one speaks for itself.
     expect(remarksOn([short, signedOn(21)])).toEqual([]);
-  });
-
-  test('that nobody can tell how long entries were kept which an older version gave up', () => {
-    const silent = (pruned: number, days = 19) => signedOn(days, { pruned, retention: 'unstated' });
-    expect(remarksOn([silent(0)])).toEqual([]);
-    expect(remarksOn([silent(700), silent(800, 20), silent(900, 21)])).toEqual([
-      'The checkpoint that gave up the first 900 entries was signed by an older version, which did not state the retention: ' +
-        'nobody can tell how long they were kept.',
-    ]);
-    expect(remarksOn([silent(1001), givingUp()])).toHaveLength(1);
-    // What was given up since by a version that says so covers it.
-    expect(remarksOn([silent(1000), givingUp()])).toEqual([]);
   });
 });

@@ -2,7 +2,6 @@
 // store's past is caught up, and after retention removed the entries. Examples are the newest entries of their group.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { floorTo } from '../../../src/core/time/buckets.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { timeOfId } from '../../../src/guard/ids.ts';
@@ -204,57 +203,6 @@ for (const engine of await engines()) {
       expect(found.calls.reduce((sum, each) => sum + each.count, 0)).toBe(4);
     });
 
-    /** A store as an older version leaves it: counted, but not by context. */
-    async function forgetContexts(): Promise<void> {
-      await store.db.run('DELETE FROM context_rollups');
-      await store.db.run("DELETE FROM marks WHERE name LIKE 'contexts%'");
-    }
-
-    test(`the past of an older store is caught up, and until then the answer says so (seed ${SEED})`, async () => {
-      const times = Array.from({ length: 300 }, () => NOW + Math.floor(next() * 12 * DAY));
-      clock = NOW + 12 * DAY + 5 * HOUR + 7 * MINUTE;
-      // Also in the day and the hour of the upgrade.
-      await write(...times, clock - 3 * HOUR, clock - 3 * MINUTE);
-      await rollOn();
-      await forgetContexts();
-      const upgraded = floorTo(clock - 10_000, MINUTE);
-      expect((await expectEqualToScan({}, 0, clock)).from).toBeGreaterThanOrEqual(upgraded);
-      await write(clock, clock + HOUR);
-      clock += 3 * HOUR;
-      let from = clock;
-      let steps = 0;
-      while (await rollUp(deps)) {
-        const found = await expectEqualToScan({}, 0, clock);
-        expect(found.from).toBeLessThanOrEqual(from);
-        from = found.from;
-        steps++;
-      }
-      expect(steps).toBeGreaterThan(12);
-      expect((await expectEqualToScan({}, 0, clock)).from).toBe(floorTo(Math.min(...times), DAY));
-      clock += 200 * DAY;
-      await rollOn();
-      await expectEqualToScan({}, 0, clock);
-    });
-
-    test('an older version that counts beside this one leaves no gap', async () => {
-      await write(NOW);
-      clock += 10 * MINUTE;
-      await rollOn();
-      const before = await store.db.all("SELECT name, at FROM marks WHERE name LIKE 'contexts%'");
-      await write(clock);
-      clock += 10 * MINUTE;
-      await rollOn();
-      // The older version counted the second entry, and moved only its own mark.
-      await store.db.run('DELETE FROM context_rollups WHERE start > $1', [NOW]);
-      for (const { name, at } of before)
-        await store.db.run('UPDATE marks SET at = $1 WHERE name = $2', [at as number, name as string]);
-      clock += 10 * MINUTE;
-      await rollOn();
-      expect((await expectEqualToScan({}, 0, clock)).calls.reduce((sum, each) => sum + each.count, 0)).toBe(
-        2,
-      );
-    });
-
     test('counts outlive the entries that retention removes', async () => {
       await write(...Array.from({ length: 50 }, () => NOW + Math.floor(next() * 3 * DAY)));
       clock = NOW + 3 * DAY + HOUR;
@@ -264,21 +212,6 @@ for (const engine of await engines()) {
       while (await chore(deps));
       expect((await log()).length).toBeLessThan(entries.length);
       await expectEqualToScan({}, 0, clock, entries);
-    });
-
-    test('of an older store, what retention removed before it was caught up is not claimed to be counted', async () => {
-      await write(...Array.from({ length: 200 }, () => NOW + Math.floor(next() * 6 * DAY)));
-      clock = NOW + 6 * DAY + HOUR;
-      await rollOn();
-      await forgetContexts();
-      clock += MINUTE;
-      for (let step = 0; step < 3; step++) await rollUp(deps);
-      const chore = retire({ retention: 2 * DAY + 5 * HOUR + 90_000, sealedBy: null, removed: () => {} });
-      while (await chore(deps));
-      await rollOn();
-      const found = await expectEqualToScan({}, 0, clock);
-      expect(found.from).toBeGreaterThanOrEqual(clock - 2 * DAY - 5 * HOUR - 90_000);
-      expect(found.from).toBeLessThanOrEqual(clock - 2 * DAY);
     });
 
     test(`examples are the newest entries of their group (seed ${SEED})`, async () => {
