@@ -84,27 +84,39 @@ function copyOfTree(): string {
 }
 
 async function tryOut(tree: string, change: Change): Promise<Tried> {
+  for (;;) {
+    const foundBy = await foundByTest(tree, change);
+    if (foundBy === null || (await holdsUnchanged(tree, foundBy))) return { change, foundBy };
+  }
+}
+
+async function foundByTest(tree: string, change: Change): Promise<string | null> {
   const path = join(tree, change.file);
   const text = readFileSync(path, 'utf8');
   writeFileSync(path, changed(text, change));
-  let foundBy: string | null;
   try {
-    foundBy = await failsOn(tree, testsOf(change.file));
+    return await failsOn(
+      tree,
+      testsOf(change.file).filter(test => !unsound.has(test)),
+    );
   } finally {
     writeFileSync(path, text);
   }
-  if (foundBy !== null) await holdsUnchanged(tree, foundBy);
-  return { change, foundBy };
 }
 
 const sound = new Set<string>();
+const unsound = new Set<string>();
 
-/** A test that fails without any change would notice every change. Each test is verified when it first notices one. */
-async function holdsUnchanged(tree: string, test: string): Promise<void> {
-  if (sound.has(test)) return;
-  if ((await failsOn(tree, [test])) !== null)
-    throw new Error(`${test} fails on the program as it is: nothing can be said about changes to it.`);
-  sound.add(test);
+/**
+ * A test that fails without any change would notice every change. Each test is verified when it first notices one, and
+ * left out from then on if it fails.
+ */
+async function holdsUnchanged(tree: string, test: string): Promise<boolean> {
+  if (sound.has(test)) return true;
+  const holds = (await failsOn(tree, [test])) === null;
+  (holds ? sound : unsound).add(test);
+  if (!holds) console.log(`${test} fails on the program as it is, and is left out.`);
+  return holds;
 }
 
 const faults = [...faultsOfAlike(), ...faultsOfTests()];

@@ -283,15 +283,18 @@ describe('one service', () => {
     await posted(service, referenceId);
     const message = slack.about(referenceId);
 
-    slack.answerNext('chat.update', 2, { status: 503 });
+    slack.answerNext('chat.update', 1, { status: 503 });
     await service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'approve' });
-    for (const tries of [1, 2]) {
-      await until('the change failed', () => updatesOf(message).length === tries);
-      await until('that is seen', async () => (await told()).lastError === 'Slack answered 503');
-      service.advance(60_000);
-    }
+    const failed = (status: number) =>
+      until('it failed', async () => (await told()).lastError === `Slack answered ${status}`);
+    await failed(503);
+    slack.answerNext('chat.update', 1, { status: 502 });
+    service.advance(60_000);
+    await failed(502);
+    service.advance(60_000);
     await ended(message);
-    expect((await told()).lastError).toBeNull();
+    await until('that is recorded', async () => (await told()).lastError === null);
+    expect(updatesOf(message)).toHaveLength(3);
 
     const other = await ask(service);
     other.message.deleted = true;

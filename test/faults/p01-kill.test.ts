@@ -182,19 +182,20 @@ async function measure(
 /** The service moves the log when it has so many pages. */
 const MOST_PAGES = 8192;
 
-/** Fills the log until the service moves it. Returns how many pages it moves at least. */
+/**
+ * Fills the log until a move is seen; the time limit of the test is the only one, since a busy machine misses many.
+ * Returns how many pages are moved at least.
+ */
 async function moveBegins(service: TestService): Promise<number> {
-  const end = performance.now() + 60_000;
-  while (performance.now() < end) {
+  for (;;) {
     await fillLog(service.databaseUrl);
     const { pages } = logOf(service);
     // All of it may have been moved before somebody looked: then the log begins again, or all of its pages are moved.
-    while (pages >= MOST_PAGES && isUnmoved(service, pages) && performance.now() < end) {
+    while (pages >= MOST_PAGES && isUnmoved(service, pages)) {
       if (isMoving(service, pages)) return pages;
       await new Promise(setImmediate);
     }
   }
-  throw new Error('no move was seen for a minute');
 }
 
 function isUnmoved(service: TestService, pages: number): boolean {
@@ -240,11 +241,8 @@ async function keepChecking(service: () => TestService, received: Received) {
 /** Waits for so many more verdicts: the kill comes at a random point of the work, not of the clock. */
 async function answers(received: Received, more: number): Promise<void> {
   const target = received.verdicts.length + more;
-  const end = performance.now() + 60_000;
-  while (received.verdicts.length < target) {
-    if (performance.now() > end) throw new Error('no verdicts for a minute');
-    await new Promise(setImmediate);
-  }
+  // A loop without a pause would take one core of two from the service.
+  while (received.verdicts.length < target) await Bun.sleep(1);
 }
 
 async function broken(service: TestService, received: Received): Promise<number> {

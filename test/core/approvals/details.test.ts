@@ -277,6 +277,11 @@ test('256 KiB of a call are held, and beyond that the details are not complete',
   expect(json.fields[0]).toMatchObject({ characters: null });
   expect([json.complete, beginningOf(json).complete]).toEqual([false, false]);
   expect(beginningOf(json).fields[0]?.value).toBe(`[${'1,'.repeat(249)}1 … (cut)`);
+  // Of many values no more than twice as much is looked at, and the rest is counted.
+  const many = Array.from({ length: 2000 }, () => 'x'.repeat(1000));
+  const { fields, omitted } = detailsOf(rule({ show: 'all' }), { many }) as Details;
+  expect(fields.length).toBeLessThan(1000);
+  expect(fields.length + (omitted ?? 0)).toBe(2000);
 });
 
 test('the folder of an agent is apart from the fields', () => {

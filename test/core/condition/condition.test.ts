@@ -98,6 +98,7 @@ describe('what a condition comes to', () => {
     ['"admins" in person.groups', '{}', ABSENT],
     ['"😀".size() == 1 && "a😀b".substring(1, 2) == "😀" && "a😀b".indexOf("b") == 2', '{}', true],
     ['"\\uFF61" < "😀"', '{}', true],
+    ['"\\U0010FFFF".size() == 1', '{}', true],
     ['args.a < args.b', '{"a": "\\uFF61", "b": "\\uD83D\\uDE00"}', true],
   ])('%s with %s', (source, args, wanted) => {
     expect(outcome(source, args)).toBe(wanted);
@@ -165,6 +166,10 @@ describe('what is refused, and where', () => {
     ['(args.x', '7: unexpected end, expected ")"'],
     ['"abc', '0: the string has no end'],
     ['"\\q" == args.x', '1: unknown escape in a string; in r"…", a backslash is a backslash'],
+    ...['"\\x1g" == args.x', '"\\xg1" == args.x', '"\\x4', '"\\x', '"\\ud800" == args.x'].map(source => [
+      source,
+      '1: this escape names no character',
+    ]),
     ['args.x == \u201cEUR\u201d', '10: unexpected character U+201C; strings have straight quotes, " or \''],
     ['args.x > 1 and args.y', '11: "and" is not an operator; use "&&"'],
     ['not args.x', '0: "not" is not an operator; use "!"'],

@@ -155,6 +155,20 @@ for (const engine of await engines()) {
       expect(receiver.arrivals.length).toBeLessThan(100);
     });
 
+    test('a batch that is refused makes the next ones small for as long as the first did', async () => {
+      await sealed(26);
+      const refused = (text: string) => /"seq":(0|12),/.test(text) && text.split('\n').length > 2;
+      const accepted: number[] = [];
+      receiver.answer = ({ text }) => {
+        if (refused(text)) return 413;
+        accepted.push(text.split('\n').length - 1);
+        return 200;
+      };
+      await drain(shipper());
+      const ones = Array<number>(10).fill(1);
+      expect(accepted).toEqual([...ones, 2, ...ones, 2, 2]);
+    });
+
     test('a lease counts, unless a clock that was wrong took it for days', async () => {
       await sealed(2);
       const lease = (ms: number) => takeLease(store.db, 'ship siem', 'another', clock.now, clock.now + ms);
