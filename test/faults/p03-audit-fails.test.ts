@@ -352,19 +352,19 @@ const BLIND: Patch = {
 const ANYWAY: Patch[] = [
   {
     file: 'src/guard/check/commit.ts',
-    find: 'let results: Outcome<Result>[];',
-    replace: 'let results: Outcome<Result>[] = [];',
+    find: 'let decided: DecidedGroup<Result>;',
+    replace: 'let decided: DecidedGroup<Result> = { results: [], afterCommit: () => {} };',
   },
   {
     file: 'src/guard/check/commit.ts',
     find: 'this.#work.decideGroup(tx, requests),',
-    replace: 'this.#work.decideGroup(tx, requests).then(done => (results = done)),',
+    replace: 'this.#work.decideGroup(tx, requests).then(done => (decided = done)),',
   },
   {
     file: 'src/guard/check/commit.ts',
     find: 'if (error instanceof StoreError) throw error;',
-    replace: `if (results.length === 0) throw error;
-      group.forEach((each, index) => this.#answer(each, results[index] as Outcome<Result>));
+    replace: `if (decided.results.length === 0) throw error;
+      group.forEach((each, index) => this.#answer(each, decided.results[index] as Outcome<Result>));
       return null;`,
   },
 ];

@@ -39,9 +39,9 @@ const LOGGED: Patch = {
   replace: 'const call = { serverName, toolName };\n  services.log.debug(JSON.stringify(body));',
 };
 const TOLD: Patch = {
-  file: 'src/guard/check/check.ts',
-  find: 'ask(this.#deps, tx, entry, asking,',
-  replace: 'ask(this.#deps, tx, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, asking,',
+  file: 'src/guard/check/round.ts',
+  find: 'ask(deps, tx, entry, asking,',
+  replace: 'ask(deps, tx, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, asking,',
 };
 const ECHOED: Patch = {
   file: 'src/http/server.ts',
@@ -50,9 +50,9 @@ const ECHOED: Patch = {
 };
 /** Arguments in a span, which a collector gets. */
 const SPANNED: Patch = {
-  file: 'src/guard/check/check.ts',
-  find: 'request.span?.set(attributesOf(request, entry));',
-  replace: 'request.span?.set({ ...attributesOf(request, entry), args: JSON.stringify(request.args) });',
+  file: 'src/guard/check/round.ts',
+  find: 'request.span?.set(attributesOf(request, entry))',
+  replace: 'request.span?.set({ ...attributesOf(request, entry), args: JSON.stringify(request.args) })',
 };
 /** Only a few characters of the arguments. */
 const REASONED: Patch = {
@@ -64,10 +64,10 @@ const REASONED: Patch = {
 };
 /** What approvers are asked, in the log. */
 const ASKED: Patch = {
-  file: 'src/guard/check/check.ts',
-  find: 'this.#holdDetails(slice, asking, referenceId, expiresAt);',
-  replace: `this.#holdDetails(slice, asking, referenceId, expiresAt);
-    entry.reason = detailsOf(asking.rule, request.args)?.question ?? entry.reason;`,
+  file: 'src/guard/check/round.ts',
+  find: 'const referenceId = entry.referenceId as string;',
+  replace: `const referenceId = entry.referenceId as string;
+  entry.reason = detailsOf(asking.rule, asking.request.args)?.question ?? entry.reason;`,
 };
 /** What is shown on another replica, also as plain text. */
 const PLAIN: Patch = {

@@ -35,7 +35,7 @@ const BEFORE_COMMIT: Patch = {
       );`,
   replace: `async tx => {
         const early = await this.#work.decideGroup(tx, requests);
-        group.forEach((each, index) => each.answer(early[index] as Result));
+        group.forEach((each, index) => each.answer(early.results[index] as Result));
         await new Promise(resolve => setTimeout(resolve, 50));
         return early;
       });`,

@@ -19,9 +19,9 @@ const STEPS = LONG ? 4000 : 400;
 const MUTANT_STEPS = 4000;
 const HOUR = 3_600_000;
 
-const CHECK = 'src/guard/check/check.ts';
+const ROUND = 'src/guard/check/round.ts';
 const CASES = 'src/guard/check/cases.ts';
-const JUDGE = 'const shadow = shadows.judge(each, question, approvals);';
+const JUDGE = 'const shadow = shadows.judge(each, question, asking?.approvals ?? null);';
 
 const MUTANTS: Record<string, Patch[]> = {
   'that counts the limit of the shadow': [
@@ -33,37 +33,38 @@ const MUTANTS: Record<string, Patch[]> = {
   ],
   'that opens an approval for the shadow': [
     {
-      file: CHECK,
+      file: ROUND,
       find: JUDGE,
       replace: `${JUDGE}
         if (shadow?.decision === 'pending' && question === undefined) {
           const { request, person } = each;
-          const rule = askingRule(each.shadow);
-          const about = { rule, ruleDigest: ruleDigest(rule), argsDigest: '', definitionDigest: null };
-          const facts = { drift: each.drift, freedom: null, approvalLimit: null, usedUp };
+          const { policy, held, index: at } = each.shadow;
+          const rule = policy.rules[held?.index ?? at];
+          const about = { rule, ruleDigest: '', argsDigest: '', definitionDigest: null };
+          const facts = { drift: each.drift, freedom: null, approvalLimit: null, usedUp: false };
           const entry = auditEntry(each, decide(each.considered, facts));
           const telling = { args: request.args, person, carriers: [], subscribers: [], now: group.now };
-          ask(this.#deps, tx, entry, about, telling);
+          ask(round.deps, round.tx, entry, about, telling);
         }`,
     },
   ],
   'that spends what would free the call': [
     {
-      file: CHECK,
+      file: ROUND,
       find: JUDGE,
       replace: `${JUDGE}
-        const freed = shadow !== null && question !== undefined ? approvals?.freedom(question) : null;
-        if (freed) await approvals.spend(tx, freed, group.now);`,
+        const freed = shadow !== null && question !== undefined ? asking?.approvals.freedom(question) : null;
+        if (freed) await asking.approvals.spend(round.tx, freed, group.now);`,
     },
   ],
   'that emits an event': [
     {
-      file: CHECK,
+      file: ROUND,
       find: JUDGE,
       replace: `${JUDGE}
-        if (shadow?.decision === 'deny' && approvals !== null)
-          for (const { webhookId } of approvals.subscribers)
-            tx.defer(
+        if (shadow?.decision === 'deny' && asking !== null)
+          for (const { webhookId } of asking.approvals.subscribers)
+            round.tx.defer(
               "INSERT INTO deliveries (id, event_id, webhook_id, status, attempts, leased_until, created_at) VALUES ($1, $2, $3, 'pending', 0, 0, 0)",
               [crypto.randomUUID(), crypto.randomUUID(), webhookId],
             );`,
@@ -71,12 +72,12 @@ const MUTANTS: Record<string, Patch[]> = {
   ],
   'that lets the decision of the shadow through': [
     {
-      file: CHECK,
-      find: 'decided = decide(considered, facts);',
-      replace: 'decided = decide(each.shadow ?? considered, facts);',
+      file: ROUND,
+      find: 'const decided = decide(considered, facts);',
+      replace: 'const decided = decide(each.shadow ?? considered, facts);',
     },
     {
-      file: CHECK,
+      file: ROUND,
       find: 'const decided = decide(considered, { drift,',
       replace: 'const decided = decide(each.shadow ?? considered, { drift,',
     },
@@ -84,8 +85,8 @@ const MUTANTS: Record<string, Patch[]> = {
   'that puts calls off for the steps of the shadow': [
     {
       file: CASES,
-      find: 'shadowSteps += found.shadow?.steps ?? 0;',
-      replace: 'steps += found.shadow?.steps ?? 0;',
+      find: 'shadowSteps += made.shadow?.steps ?? 0;',
+      replace: 'steps += made.shadow?.steps ?? 0;',
     },
   ],
 };

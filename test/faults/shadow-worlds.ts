@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import type { Json } from '../../src/core/wire/json.ts';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
+import type { GroupWork } from '../../src/guard/check/commit.ts';
 import { createPolicy, replacePolicy } from '../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../src/guard/check/request.ts';
 import type { Deps } from '../../src/guard/deps.ts';
@@ -13,6 +14,7 @@ import { createWebhook } from '../../src/guard/outgoing/webhooks.ts';
 import { mintSession } from '../../src/guard/sessions.ts';
 import { compareDefinitions, connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
+import { decidedBy } from '../guard/group.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
 import { type Engine, ROOT } from '../support/service.ts';
 
@@ -126,7 +128,7 @@ const ID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 export class World {
   readonly #store: TestStore;
   readonly #deps: Deps;
-  readonly #work: { decideGroup: (tx: never, requests: CheckRequest[]) => Promise<unknown[]> };
+  readonly #work: Pick<GroupWork<CheckRequest, Verdict>, 'decideGroup'>;
   readonly #clock: { now: number };
   /** The approvals so far, newest first, with the calls that they are about. */
   readonly #asked: { referenceId: string; call: Call }[] = [];
@@ -222,7 +224,7 @@ export class World {
   async #decide(calls: readonly Call[]): Promise<string> {
     const made = calls.map(call => this.#made(call));
     const requests = made.map(({ call, referenceId }) => this.#request(call, referenceId));
-    const results = await this.#store.db.transaction({}, tx => this.#work.decideGroup(tx as never, requests));
+    const results = await decidedBy(this.#store.db, this.#work, requests);
     results.forEach((each, index) => {
       const { decision, referenceId } = each as Verdict;
       if (decision === 'pending' && referenceId !== undefined)

@@ -8,6 +8,7 @@ import {
   type Outcome,
 } from '../../src/guard/check/commit.ts';
 import type { Deps } from '../../src/guard/deps.ts';
+import type { Db, Transaction } from '../../src/store/engine/db.ts';
 
 /** A check of a test: the answer to it is its number. */
 export interface Check {
@@ -22,17 +23,27 @@ export function checksOf(deps: Deps, limit = 100) {
   return new GroupCommit(deps.db, new CheckWork(deps), limit, QUIET);
 }
 
+/** What becomes of the requests in a transaction of their own. */
+export async function decidedBy<Item, Result>(
+  db: Db,
+  work: Pick<GroupWork<Item, Result>, 'decideGroup'>,
+  requests: readonly Item[],
+): Promise<Outcome<Result>[]> {
+  const { results, afterCommit } = await db.transaction({}, tx => work.decideGroup(tx, requests));
+  afterCommit();
+  return results;
+}
+
 /** Work that decides so, takes no locks and has one caller for each key. */
 export function groupWork<Item extends { keyId: string }>(
-  decideGroup: GroupWork<Item, number>['decideGroup'],
+  decide: (tx: Transaction, checks: readonly Item[]) => Promise<Outcome<number>[]>,
   more: Partial<GroupWork<Item, number>> = {},
 ): GroupWork<Item, number> {
   return {
     keyOf: ({ keyId }) => keyId,
     callerOf: () => '',
     shares: () => [],
-    committed: () => {},
-    decideGroup,
+    decideGroup: async (tx, checks) => ({ results: await decide(tx, checks), afterCommit: () => {} }),
     ...more,
   };
 }

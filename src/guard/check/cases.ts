@@ -34,6 +34,11 @@ export interface Case {
   shadow: Considered | null;
 }
 
+/** Whether the call is decided in this group. */
+export function isCase(each: Group['cases'][number]): each is Case {
+  return each !== LATER && !(each instanceof GuardError);
+}
+
 /** What one group remembers for the next. */
 export interface GroupMemory {
   policies: CompiledPolicies;
@@ -48,22 +53,68 @@ export interface Group {
   limitTime: LimitTime | null;
 }
 
+/** How a group is read. */
+export interface Reading {
+  memory: GroupMemory;
+  /** Whether the group decides calls that count against a limit. */
+  meters: boolean;
+  /** The turns of keys whose conditions are evaluated. */
+  turns: KeyTurns;
+}
+
+/** Reads what the requests of a group depend on, finds the policies that decide them, and evaluates those. */
 export async function readGroup(
-  { now: clock, settings: { toolDrift } }: Deps,
+  deps: Deps,
   tx: Transaction,
   requests: readonly CheckRequest[],
-  { policies, annotations }: GroupMemory,
-  meters: boolean,
-  turns: KeyTurns,
+  { memory, meters, turns }: Reading,
 ): Promise<Group> {
+  const facts = await readFacts(deps, tx, requests, meters);
+  const found = await withPolicies(tx, requests, facts, memory);
+  const cases = evaluated(found, requests, facts, memory.annotations, turns);
+  return { cases, definitions: facts.definitions, now: facts.now, limitTime: facts.limitTime };
+}
+
+interface GroupFacts {
+  credentials: CredentialFacts;
+  definitions: DefinitionFacts;
+  limitTime: LimitTime | null;
+  toolDrift: Deps['settings']['toolDrift'];
+  now: number;
+}
+
+async function readFacts(
+  { now, settings: { toolDrift } }: Deps,
+  tx: Transaction,
+  requests: readonly CheckRequest[],
+  meters: boolean,
+): Promise<GroupFacts> {
   const [credentials, definitions, limitTime] = await Promise.all([
     CredentialFacts.read(tx, requests),
     DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
-    meters ? readTime(tx, clock) : null,
+    meters ? readTime(tx, now) : null,
   ]);
-  const now = clock();
+  return { credentials, definitions, limitTime, toolDrift, now: now() };
+}
+
+/** A request whose credential is valid, with the policies that judge it. */
+interface Ready {
+  request: CheckRequest;
+  key: KeyFacts;
+  person: PersonFacts | null;
+  policy: CompiledPolicy;
+  shadow: CompiledPolicy | null;
+}
+
+/** Also loads the annotations of those tools whose policies read them. */
+async function withPolicies(
+  tx: Transaction,
+  requests: readonly CheckRequest[],
+  { credentials, now }: GroupFacts,
+  { policies, annotations }: GroupMemory,
+): Promise<(Ready | GuardError)[]> {
   await policies.load(tx, credentials.policyVersions());
-  const read = requests.map(request => {
+  const found = requests.map(request => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
     const { key, person } = live;
@@ -71,35 +122,47 @@ export async function readGroup(
     if (policy === null) return auditFailed(unreadable(key));
     return { request, key, person, policy, shadow: shadowOf(key, policies) };
   });
-  const reading = read.filter(
-    each =>
-      !(each instanceof GuardError) &&
-      (each.policy.readsAnnotations || each.shadow?.readsAnnotations === true),
-  ) as Ready[];
+  const reading = found.filter(readsAnnotations);
   if (reading.length > 0)
     await annotations.load(
       tx,
       reading.map(each => each.request),
     );
-  const cases: (Case | GuardError | typeof LATER)[] = read.map(each =>
+  return found;
+}
+
+function readsAnnotations(each: Ready | GuardError): each is Ready {
+  if (each instanceof GuardError) return false;
+  return each.policy.readsAnnotations || each.shadow?.readsAnnotations === true;
+}
+
+/** Finds the rule that applies to each call. What it has no more steps for is left for a later group. */
+function evaluated(
+  found: readonly (Ready | GuardError)[],
+  requests: readonly CheckRequest[],
+  { definitions, toolDrift, now }: GroupFacts,
+  annotations: Annotations,
+  turns: KeyTurns,
+): Group['cases'] {
+  const cases: (Case | GuardError | typeof LATER)[] = found.map(each =>
     each instanceof GuardError ? each : LATER,
   );
   let steps = 0;
   let shadowSteps = 0;
-  const takesTurns = read.some(hasConditions);
-  const evaluated: CheckRequest[] = [];
+  const takesTurns = found.some(hasConditions);
+  const worked: CheckRequest[] = [];
   for (const index of takesTurns ? turns.order(requests) : requests.keys()) {
-    const each = read[index] as Ready | GuardError;
+    const each = found[index] as Ready | GuardError;
     if (each instanceof GuardError || (steps > MOST_STEPS && each.policy.compiled.size > 0)) continue;
     const drift = toolDrift !== 'allow' && definitions.changed(each.request) ? toolDrift : null;
-    const found = caseOf(each, drift, annotations, now, steps + shadowSteps <= MOST_STEPS);
-    cases[index] = found;
-    steps += found.considered.steps;
-    shadowSteps += found.shadow?.steps ?? 0;
-    if (takesTurns && each.policy.compiled.size > 0) evaluated.push(each.request);
+    const made = caseOf(each, drift, annotations, now, steps + shadowSteps <= MOST_STEPS);
+    cases[index] = made;
+    steps += made.considered.steps;
+    shadowSteps += made.shadow?.steps ?? 0;
+    if (takesTurns && each.policy.compiled.size > 0) worked.push(each.request);
   }
-  if (takesTurns) turns.took(evaluated, steps > MOST_STEPS);
-  return { cases, definitions, now, limitTime };
+  if (takesTurns) turns.took(worked, steps > MOST_STEPS);
+  return cases;
 }
 
 /**
@@ -108,14 +171,6 @@ export async function readGroup(
  * off for the steps of a shadow: once they are taken, shadows with conditions judge nothing more in this group.
  */
 const MOST_STEPS = 20_000;
-
-interface Ready {
-  request: CheckRequest;
-  key: KeyFacts;
-  person: PersonFacts | null;
-  policy: CompiledPolicy;
-  shadow: CompiledPolicy | null;
-}
 
 function hasConditions(each: Ready | GuardError): boolean {
   if (each instanceof GuardError) return false;

@@ -55,6 +55,14 @@ export const LATER = Symbol('later');
 /** What became of a request in its group. */
 export type Outcome<Result> = Result | GuardError | typeof MOVED | typeof LATER;
 
+/** What became of a group. */
+export interface DecidedGroup<Result> {
+  /** One outcome for each request, in order. */
+  results: Outcome<Result>[];
+  /** Called once the results are committed. */
+  afterCommit: () => void;
+}
+
 export interface GroupWork<Item, Result> {
   keyOf(request: Item): string;
   /** Distinguishes the callers that share a key. */
@@ -70,10 +78,8 @@ export interface GroupWork<Item, Result> {
    * Null if there is no such work.
    */
   prepare?(request: Item): Promise<void> | null;
-  /** Decides the requests and writes their entries. It returns one outcome for each request, in order. */
-  decideGroup(tx: Transaction, requests: readonly Item[]): Promise<Outcome<Result>[]>;
-  /** Called once the results of the last group are committed. */
-  committed(): void;
+  /** Decides the requests and writes their entries. */
+  decideGroup(tx: Transaction, requests: readonly Item[]): Promise<DecidedGroup<Result>>;
 }
 
 export class GroupCommit<Item, Result> {
@@ -281,9 +287,9 @@ export class GroupCommit<Item, Result> {
     const requests = group.map(each => each.request);
     const keyIds = new Set(group.map(this.#keyOf));
     const startedAt = performance.now();
-    let results: Outcome<Result>[];
+    let decided: DecidedGroup<Result>;
     try {
-      results = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
+      decided = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
         this.#work.decideGroup(tx, requests),
       );
     } catch (error) {
@@ -297,8 +303,9 @@ export class GroupCommit<Item, Result> {
       waited: startedAt - arrivedAt(group[0] as Waiting<Item, Result>),
       took: performance.now() - startedAt,
     });
-    this.#work.committed();
-    for (const [index, each] of group.entries()) this.#answer(each, results[index] as Outcome<Result>);
+    decided.afterCommit();
+    for (const [index, each] of group.entries())
+      this.#answer(each, decided.results[index] as Outcome<Result>);
     return null;
   }
 

@@ -27,7 +27,7 @@ import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
-import { QUIET } from '../group.ts';
+import { decidedBy, QUIET } from '../group.ts';
 import { untimed } from './untimed.ts';
 
 const MINUTE = 60_000;
@@ -96,7 +96,7 @@ for (const engine of await engines()) {
 
     /** All of them in one group. */
     const judged = (...requests: CheckRequest[]): Promise<Answer[]> =>
-      store.db.transaction({}, tx => untimed(deps).decideGroup(tx, requests) as Promise<Answer[]>);
+      decidedBy(store.db, untimed(deps), requests) as Promise<Answer[]>;
     const outcomes = async (...requests: CheckRequest[]) => (await judged(...requests)).map(outcome);
     const one = async (more: Partial<CheckRequest>): Promise<Answer> =>
       (await judged(request(more)))[0] as Answer;
@@ -147,7 +147,7 @@ for (const engine of await engines()) {
         return { vault, work: new CheckWork({ ...deps, vault }, newMemory(), false, () => vault.now) };
       };
       const decided = async (work: CheckWork, requests: CheckRequest[]): Promise<unknown[]> =>
-        store.db.transaction({}, tx => work.decideGroup(tx, requests));
+        decidedBy(store.db, work, requests);
       const shown = (answers: unknown[]) =>
         answers.map(each => (each === LATER ? 'later' : outcome(each as Answer)));
       const calls = (count: number, key = keyId) =>
@@ -689,11 +689,7 @@ for (const engine of await engines()) {
           await Bun.sleep(0);
           return woken - before;
         };
-        const committed = async (...requests: CheckRequest[]) => {
-          const answers = await store.db.transaction({}, tx => work.decideGroup(tx, requests));
-          work.committed();
-          return answers;
-        };
+        const committed = (...requests: CheckRequest[]) => decidedBy(store.db, work, requests);
         const look = { call: { serverName: 'prod', toolName: 'look' } };
         const dead = { principal: principal(null, newId()) };
         expect(await wakes(committed(request(look), request(dead)))).toBe(0);

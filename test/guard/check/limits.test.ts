@@ -18,6 +18,7 @@ import { openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { decidedBy } from '../group.ts';
 import { untimed } from './untimed.ts';
 
 const HOUR = 3_600_000;
@@ -62,7 +63,7 @@ for (const engine of await engines()) {
       ...more,
     });
     const decided = (...requests: CheckRequest[]): Promise<Outcome<Verdict>[]> =>
-      store.db.transaction({}, tx => untimed(deps).decideGroup(tx, requests));
+      decidedBy(store.db, untimed(deps), requests);
     const decisions = async (...requests: CheckRequest[]): Promise<string[]> =>
       (await decided(...requests)).map(each => (each as Verdict).decision);
     const reason = async (request: CheckRequest): Promise<string> =>
@@ -236,16 +237,16 @@ for (const engine of await engines()) {
       const work = new CheckWork(deps, memory, true);
       const look = pay({}, { call: { serverName: 'bank', toolName: 'look' } });
       expect(work.moves(pay())).toBe(false);
-      const [moved, seen] = await store.db.transaction({}, tx => work.decideGroup(tx, [pay(), look]));
+      const [moved, seen] = await decidedBy(store.db, work, [pay(), look]);
       expect([moved, (seen as Verdict).decision]).toEqual([MOVED, 'allow']);
       expect([work.moves(pay()), work.moves(look)]).toEqual([true, false]);
       expect(await counted()).toBe(0);
       const counting = new CheckWork(deps, memory);
-      await store.db.transaction({}, tx => counting.decideGroup(tx, [pay()]));
+      await decidedBy(store.db, counting, [pay()]);
       expect([await counted(), counting.moves(pay())]).toEqual([1, false]);
       await change({ calls: 1, within: '1h' });
       await replacePolicy(deps, 'admin', policyId, { rules: [{ tool: '*', action: 'allow' }] });
-      await store.db.transaction({}, tx => counting.decideGroup(tx, [pay()]));
+      await decidedBy(store.db, counting, [pay()]);
       expect(work.moves(pay())).toBe(false);
     });
   });

@@ -21,6 +21,7 @@ import { NOW, openStore, sessionRecord, type TestStore } from '../../store/store
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { decidedBy } from '../group.ts';
 
 const MINUTE = 60_000;
 const RULES: Rule[] = [
@@ -85,7 +86,7 @@ for (const engine of await engines()) {
         startedAt: performance.now(),
         ...more,
       };
-      const [answer] = await store.db.transaction({}, tx => new CheckWork(deps).decideGroup(tx, [request]));
+      const [answer] = await decidedBy(store.db, new CheckWork(deps), [request]);
       return answer as Verdict | GuardError;
     }
     async function outcome(principal: Principal, toolName: string): Promise<string> {

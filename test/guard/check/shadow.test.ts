@@ -14,6 +14,7 @@ import type { Shadow } from '../../../src/store/log/audit-entry.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
+import { decidedBy } from '../group.ts';
 import { untimed } from './untimed.ts';
 
 const HOUR = 3_600_000;
@@ -66,7 +67,7 @@ for (const engine of await engines()) {
     /** The verdicts of one group, and what was recorded of the shadow beside each. */
     async function judged(...requests: CheckRequest[]) {
       const work = untimed(deps);
-      const verdicts = (await store.db.transaction({}, tx => work.decideGroup(tx, requests))) as Verdict[];
+      const verdicts = (await decidedBy(store.db, work, requests)) as Verdict[];
       const shadows: (Shadow | null | undefined)[] = [];
       for (const { toolCallId } of verdicts) shadows.push((await findAudit(store.db, toolCallId))?.shadow);
       return { verdicts, shadows };

@@ -29,6 +29,7 @@ import { engines } from '../../support/service.ts';
 import { countTurns } from '../../support/turns.ts';
 import { untimed } from '../check/untimed.ts';
 import { depsAt } from '../deps.ts';
+import { decidedBy } from '../group.ts';
 
 const CONDITIONS = [
   'args.a',
@@ -163,7 +164,7 @@ class World {
       referenceId: null,
       startedAt: performance.now(),
     }));
-    const answers = await this.store.db.transaction({}, tx => untimed(this.deps).decideGroup(tx, requests));
+    const answers = await decidedBy(this.store.db, untimed(this.deps), requests);
     return answers as Verdict[];
   }
 

@@ -1,0 +1,195 @@
+// Decides the calls of one group, one after the other, by the facts that were read for them. It makes the entry of each,
+// and collects what is to be done once they are committed. A call whose rule asks for approval may open one.
+
+import { detailsOf } from '../../core/approvals/details.ts';
+import { type Decided, decide } from '../../core/decision/decide.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import type { RepeatedApproval } from '../../store/usable-approvals.ts';
+import { ask, carriersFor } from '../approvals/ask.ts';
+import type { Carrier } from '../approvals/channels.ts';
+import type { Deps } from '../deps.ts';
+import { type Asking, receiverOf } from './approval-facts.ts';
+import { type AskingCalls, hasLarge } from './asking.ts';
+import { type Case, type Group, isCase } from './cases.ts';
+import { LATER, MOVED, type Outcome } from './commit.ts';
+import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
+import type { LimitFacts } from './limits.ts';
+import { attributesOf, type Verdict } from './request.ts';
+import type { Shadows } from './shadow.ts';
+
+/** What the calls of one group share. */
+export interface Round {
+  deps: Deps;
+  tx: Transaction;
+  group: Group;
+  limits: LimitFacts | null;
+  shadows: Shadows;
+  /** Null if no call of the group asks for approval. */
+  asking: AskingCalls | null;
+  /** Each decision adds its entry. */
+  entries: AuditEntry[];
+  /** What is done once the entries are committed. */
+  afterCommit: (() => void)[];
+  /** Whether something was put into the outbox. */
+  hasOpened: boolean;
+}
+
+/** What became of one call. It has no entry if it got no verdict. */
+interface Made {
+  entry: AuditEntry | null;
+  result: Verdict | GuardError;
+}
+
+export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
+  const { group, limits, shadows, asking } = round;
+  const results: Outcome<Verdict>[] = new Array(group.cases.length);
+  for (let turn = 0; turn < results.length; turn++) {
+    const index = asking === null ? turn : (asking.order[turn] as number);
+    const each = group.cases[index] as Group['cases'][number];
+    const question = asking !== null && isCase(each) ? asking.questionOf(each) : undefined;
+    if (!isCase(each)) results[index] = each;
+    else if (each.metered !== null && limits === null) results[index] = MOVED;
+    else if (question === null) results[index] = LATER;
+    else {
+      const shadow = shadows.judge(each, question, asking?.approvals ?? null);
+      const made =
+        asking === null || question === undefined
+          ? decideByRule(round, each)
+          : await decideAsking(round, asking, each, question);
+      note(round, each, made, shadow);
+      results[index] = made.result;
+    }
+  }
+  return results;
+}
+
+/** Adds to the entry of a decided call what its shadow says, and counts the call against its limit. */
+function note(
+  { deps, limits, entries, afterCommit }: Round,
+  { request, metered }: Case,
+  { entry, result }: Made,
+  shadow: AuditEntry['shadow'],
+): void {
+  if (entry === null) return;
+  entry.shadow = shadow;
+  entries.push(entry);
+  if (request.span?.sampled) afterCommit.push(() => request.span?.set(attributesOf(request, entry)));
+  const isSent = 'decision' in result && result.decision === 'allow' && request.call.unsent !== true;
+  if (metered !== null && isSent) limits?.count(metered, Math.max(entry.at, deps.now()));
+}
+
+function isUsedUp({ limits }: Round, { metered }: Case): boolean {
+  return metered !== null && limits?.isUsedUp(metered) === true;
+}
+
+/** Decides a call whose rule does not ask for approval. */
+function decideByRule(round: Round, each: Case): Made {
+  const { considered, drift } = each;
+  const usedUp = isUsedUp(round, each);
+  const decided = decide(considered, { drift, freedom: null, approvalLimit: null, usedUp });
+  const entry = auditEntry(each, decided);
+  return { entry, result: verdictOf(entry) };
+}
+
+async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking: Asking): Promise<Made> {
+  const isHanded = receiverOf(asking) !== null;
+  const before = calls.approvals.repeated(asking);
+  const { decided, unfreed } = await decideAndSpend(round, calls, each, asking, before);
+  const opens = decided.decision === 'pending' && decided.repeats === null && !isHanded;
+  const carriers = opens ? carriersFor(round.deps, each.key, asking.rule) : [];
+  if (carriers instanceof GuardError) return { entry: null, result: carriers };
+  const entry = auditEntry(each, decided);
+  const verdict = verdictOf(entry);
+  if (decided.decision === 'deny' && decided.repeats !== null)
+    return { entry, result: { ...verdict, ...(before?.note && { note: before.note }) } };
+  if (decided.decision !== 'pending' || isHanded) return { entry, result: verdict };
+  const expiresAt = opens
+    ? openApproval(round, calls, asking, entry, carriers)
+    : (before?.expiresAt ?? round.group.now);
+  const referenceId = entry.referenceId as string;
+  return {
+    entry,
+    result: { ...verdict, ...waiting(round, calls, asking, { referenceId, unfreed, expiresAt }) },
+  };
+}
+
+/** Decides first and then spends the approval that freed the call. If it can no longer be spent, it decides again. */
+async function decideAndSpend(
+  round: Round,
+  { approvals }: AskingCalls,
+  each: Case,
+  asking: Asking,
+  before: RepeatedApproval | null,
+): Promise<{ decided: Decided; unfreed: string | null }> {
+  const { request, considered, drift } = each;
+  const { tx, group } = round;
+  const usedUp = isUsedUp(round, each);
+  const handedTo = receiverOf(asking);
+  const approvalLimit = handedTo === null ? approvals.limit(request) : null;
+  const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
+  for (;;) {
+    const freedom = approvals.freedom(asking);
+    const unfreed = freedom === null ? approvals.unfreed(asking) : null;
+    const facts = { drift, freedom, unfreed, repeats, approvalLimit, usedUp, handedTo };
+    const decided = decide(considered, facts);
+    const { freedBy } = decided;
+    const spends = freedBy !== null && request.call.unsent !== true;
+    if (!spends || (await approvals.spend(tx, freedBy, group.now))) return { decided, unfreed };
+  }
+}
+
+/** Puts the question to people. Returns when it ends if nobody answers. */
+function openApproval(
+  round: Round,
+  { approvals, slice }: AskingCalls,
+  asking: Asking,
+  entry: AuditEntry,
+  carriers: readonly Carrier[],
+): number {
+  const { deps, tx, group } = round;
+  const { request, person } = asking;
+  const { args, agent } = request;
+  const { subscribers } = approvals;
+  const telling = { args, folder: agent?.folder, person, carriers, subscribers, now: group.now };
+  const approval = slice.spend(() => ask(deps, tx, entry, asking, telling));
+  round.hasOpened = true;
+  entry.referenceId = approval.id;
+  approvals.opened(approval, asking);
+  return approval.expiresAt;
+}
+
+/** What a verdict says beside the decision about a call that waits for people. */
+function waiting(
+  round: Round,
+  calls: AskingCalls,
+  asking: Asking,
+  { referenceId, unfreed, expiresAt }: { referenceId: string; unfreed: string | null; expiresAt: number },
+): Partial<Verdict> {
+  const { approvals } = calls;
+  const { request } = asking;
+  const lacking = approvals.lacking(asking);
+  const message = pendingMessage(request, unfreed, approvals.noteOf(asking), lacking);
+  const until = request.surface === 'check' ? {} : { expiresAt, ...(lacking && { lacking }) };
+  holdDetails(round, calls, asking, referenceId, expiresAt);
+  return { referenceId, message, ...until };
+}
+
+/** Details of large arguments take up to about 100 ms, and are made once the locks are released. */
+function holdDetails(
+  { deps, afterCommit }: Round,
+  { slice }: AskingCalls,
+  { rule, request }: Asking,
+  referenceId: string,
+  expiresAt: number,
+): void {
+  if (rule.show === undefined && rule.ask === undefined) return;
+  const make = () => detailsOf(rule, request.args, request.agent?.folder);
+  const made = hasLarge(request) ? undefined : slice.spend(make);
+  if (made === null) return;
+  afterCommit.push(() => {
+    const details = made ?? make();
+    if (details !== null) deps.details.hold(referenceId, details, expiresAt);
+  });
+}
