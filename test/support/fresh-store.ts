@@ -34,9 +34,9 @@ export async function freshStore(
 const migrationsOf = (root: string): string => {
   const folder = join(root, 'src/store/migrations');
   const files = readdirSync(folder).map(name => join(folder, name));
-  return [...files, join(root, 'src/store/engine/migrate.ts')]
-    .map(file => readFileSync(file, 'utf8'))
-    .join('\0');
+  // A replica of the last version may have the file in another folder.
+  const list = [...new Bun.Glob('src/store/**/migrate.ts').scanSync({ cwd: root, absolute: true })];
+  return [...files, ...list].map(file => readFileSync(file, 'utf8')).join('\0');
 };
 const sameSchema = (root: string): boolean => root === ROOT || migrationsOf(root) === migrationsOf(ROOT);
 
