@@ -5,12 +5,13 @@
 import { randomInt } from 'node:crypto';
 import { GuardError } from '../core/errors.ts';
 import { type CompiledPolicy, compilePolicy } from '../core/policy/compiled-policy.ts';
+import { joinName } from '../core/text/name.ts';
+import { DAY } from '../core/time/duration.ts';
 import { canonicalJson } from '../core/wire/canonical.ts';
-import type { Actor, Deps } from '../guard/deps.ts';
+import type { Deps } from '../guard/deps.ts';
 import { countAgain } from '../guard/log/rollups.ts';
 import { hashPassword } from '../guard/people/passwords.ts';
 import { hashToken, mintToken } from '../guard/secrets.ts';
-import { insertChange } from '../store/changes.ts';
 import { insertConnectedTool, markDrift, pinDefinition } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/engine/db.ts';
 import { insertKey, listKeys, revokeKey } from '../store/keys.ts';
@@ -25,10 +26,10 @@ import {
 } from '../store/operators.ts';
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
 import { keepSetting } from '../store/settings.ts';
-import { AGENTS, type DemoAgent, type DemoServer } from './agents.ts';
+import { AGENTS, CHANGED, type DemoAgent } from './agents.ts';
 import { ADMIN, type DemoPolicy, OPERATORS, POLICIES, RETIRED } from './scenario.ts';
-import { DAY, daysBefore, idAt, liveWeek, type Resident, type Week } from './week.ts';
-import { writeHooks, writeWeek } from './write.ts';
+import { daysBefore, idAt, type Resident, Week } from './week.ts';
+import { noteChange, writeHooks, writeWeek } from './write.ts';
 
 export interface Demo {
   /** Null if operators with these e-mails existed already. */
@@ -40,7 +41,6 @@ export interface Demo {
 
 /** The setting of a store that the demo has filled; main.ts reads it. */
 const DEMO = 'demo';
-const BY: Actor = `operator:${ADMIN}`;
 
 export async function fillDemo(deps: Deps, force: boolean, progress: (what: string) => void): Promise<Demo> {
   await wantUnsealed(deps);
@@ -51,7 +51,7 @@ export async function fillDemo(deps: Deps, force: boolean, progress: (what: stri
   progress('policies and keys');
   const residents = await deps.db.transaction({}, tx => addResidents(tx, now));
   progress('a week of calls');
-  const week: Week = liveWeek(residents, now, deps.settings.approvalTimeout);
+  const week = new Week(residents, now, deps.settings.approvalTimeout);
   await writeWeek(deps, week);
   await countAgain(deps, now - 7 * DAY);
   progress('webhooks and deliveries');
@@ -92,18 +92,12 @@ async function addOperators(deps: Deps, now: number): Promise<Demo['signIn']> {
     for (const { email, role, daysAgo, invited, groups = [] } of OPERATORS) {
       if ((await findOperatorCredential(tx, email)) !== null) continue;
       const createdAt = daysBefore(now, daysAgo);
-      const operator = { id: idAt(createdAt), email, role, createdAt };
-      await insertOperator(tx, operator, invited ? null : passwordHash);
-      if (groups.length > 0) await updateOperatorGroups(tx, operator.id, groups);
-      await note(tx, 'operator.invite', operator.id, createdAt, { email, role });
-      if (!invited) continue;
-      const hash = hashToken(newPassword());
-      await insertInvitation(tx, {
-        hash,
-        operatorId: operator.id,
-        createdAt,
-        expiresAt: createdAt + 7 * DAY,
-      });
+      const id = idAt(createdAt);
+      await insertOperator(tx, { id, email, role, createdAt }, invited ? null : passwordHash);
+      await updateOperatorGroups(tx, id, groups);
+      await noteChange(tx, 'operator.invite', id, createdAt, { email, role });
+      const invitation = { hash: hashToken(newPassword()), operatorId: id, createdAt };
+      if (invited) await insertInvitation(tx, { ...invitation, expiresAt: createdAt + 7 * DAY });
     }
     const others = OPERATORS.filter(each => each.email !== ADMIN && !each.invited);
     return { email: ADMIN, password, others: others.map(({ email, role }) => ({ email, role })) };
@@ -119,55 +113,50 @@ const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
   const taken = new Set((await listPolicies(tx, 1000, 'z')).map(each => each.name));
-  const policies = new Map<string, Resident['policyAt']>();
-  for (const policy of POLICIES)
-    policies.set(policy.name, await addPolicy(tx, policy, freeName(policy.name, taken), now));
+  const policies = new Map<string | undefined, Resident['policyAt']>();
+  for (const policy of POLICIES) policies.set(policy.name, await addPolicy(tx, policy, taken, now));
   const residents: Resident[] = [];
   for (const agent of AGENTS) {
     const policyAt = policies.get(agent.policy) as Resident['policyAt'];
-    const shadowAt = shadowOf(agent, policies, now);
-    const keyId = await addKey(tx, agent, policyAt(now).id, now, shadowAt(now)?.id);
-    for (const server of agent.servers)
-      await addServer(tx, server, keyId, daysBefore(now, agent.daysAgo), now);
+    const { policy, daysAgo = 0 } = agent.shadow ?? {};
+    const shadowSince = daysBefore(now, daysAgo);
+    const shadowAt: Resident['shadowAt'] = at =>
+      at < shadowSince ? null : (policies.get(policy)?.(at) ?? null);
+    const keyId = await addKey(tx, agent, policyAt(now).id, now, shadowAt(now)?.id ?? null);
+    for (const server of agent.servers) await addServer(tx, server, agent, keyId, now);
     residents.push({ agent, keyId, policyAt, shadowAt });
   }
   const { policy, revokedDaysAgo, ...retired } = RETIRED;
   const policyId = policies.get(policy)?.(now).id ?? '';
-  const id = await addKey(tx, { ...retired, requireSignInToApprove: false }, policyId, now);
+  const id = await addKey(
+    tx,
+    { ...retired, requireSignInToApprove: false, shadow: null },
+    policyId,
+    now,
+    null,
+  );
   await revokeKey(tx, id, daysBefore(now, revokedDaysAgo));
-  await note(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name: retired.name });
+  await noteChange(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name: retired.name });
   return residents;
-}
-
-function shadowOf(
-  { shadow }: DemoAgent,
-  policies: ReadonlyMap<string, Resident['policyAt']>,
-  now: number,
-): Resident['shadowAt'] {
-  const policyAt = policies.get(shadow?.policy ?? '');
-  if (shadow === undefined || policyAt === undefined) return () => null;
-  return at => (at < daysBefore(now, shadow.daysAgo) ? null : policyAt(at));
-}
-
-function freeName(name: string, taken: ReadonlySet<string>): string {
-  let free = name;
-  for (let number = 2; taken.has(free); number++) free = `${name} ${number}`;
-  return free;
 }
 
 async function addPolicy(
   tx: Transaction,
-  { description, versions }: DemoPolicy,
-  name: string,
+  { name: wished, versions }: DemoPolicy,
+  taken: ReadonlySet<string>,
   now: number,
 ): Promise<Resident['policyAt']> {
+  let name = wished;
+  for (let number = 2; taken.has(name); number++) name = `${wished} ${number}`;
   const times = versions.map(each => daysBefore(now, each.daysAgo));
   const [createdAt = now] = times;
   const id = idAt(createdAt);
+  const description = versions.at(-1)?.policy.description ?? '';
   const updatedAt = times.at(-1) ?? now;
   await insertPolicy(tx, { id, name, description, version: versions.length, createdAt, updatedAt });
   const compiled: { at: number; policy: CompiledPolicy }[] = [];
-  for (const [index, { rules, limits = {} }] of versions.entries()) {
+  for (const [index, { text, policy }] of versions.entries()) {
+    const { rules, limits } = policy;
     const version = index + 1;
     const at = times[index] as number;
     await insertPolicyVersion(tx, id, {
@@ -175,12 +164,12 @@ async function addPolicy(
       name,
       rules,
       limits,
-      text: null,
+      text,
       createdAt: at,
-      createdBy: BY,
+      createdBy: `operator:${ADMIN}`,
     });
     const action = version === 1 ? 'policy.create' : 'policy.update';
-    await note(tx, action, id, at, { name, version, rules: rules.length });
+    await noteChange(tx, action, id, at, { name, version, rules: rules.length });
     compiled.push({ at, policy: compilePolicy({ id, version, name, rules, limits }) });
   }
   return at => (compiled.findLast(each => each.at <= at) ?? compiled[0])?.policy as CompiledPolicy;
@@ -191,73 +180,60 @@ async function addKey(
   agent: Pick<DemoAgent, 'name' | 'daysAgo' | 'requireSignInToApprove' | 'shadow'>,
   policyId: string,
   now: number,
-  shadowPolicyId: string | null = null,
+  shadowPolicyId: string | null,
 ): Promise<string> {
   const { name, daysAgo, requireSignInToApprove, shadow } = agent;
   const createdAt = daysBefore(now, daysAgo);
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
-  const rest = {
-    shadowPolicyId,
-    notifyEncrypted: null,
-    forward: [],
-    openTo: [],
-    createdAt,
-    expiresAt: null,
-    revokedAt: null,
-  };
-  await insertKey(tx, { id, name, prefix, policyId, requireSignInToApprove, ...rest }, hash);
-  await note(tx, 'key.create', id, createdAt, { name, policyId });
-  if (shadow !== undefined && shadowPolicyId !== null)
-    await note(tx, 'key.update', id, daysBefore(now, shadow.daysAgo), {
-      changed: ['shadowPolicyId'],
-      shadowPolicyId,
-    });
+  const rest = { notifyEncrypted: null, forward: [], openTo: [], expiresAt: null, revokedAt: null };
+  await insertKey(
+    tx,
+    { id, name, prefix, policyId, shadowPolicyId, requireSignInToApprove, createdAt, ...rest },
+    hash,
+  );
+  await noteChange(tx, 'key.create', id, createdAt, { name, policyId });
+  const changed = { changed: ['shadowPolicyId'], shadowPolicyId };
+  if (shadow !== null) await noteChange(tx, 'key.update', id, daysBefore(now, shadow.daysAgo), changed);
   return id;
 }
 
 async function addServer(
   tx: Transaction,
-  { name, url, tools }: DemoServer,
+  name: string,
+  { calls, daysAgo }: DemoAgent,
   keyId: string,
-  createdAt: number,
   now: number,
 ): Promise<void> {
+  const createdAt = daysBefore(now, daysAgo);
   const id = idAt(createdAt);
-  const tool = {
+  const open = { headersEncrypted: null, oauthEncrypted: null, oauthAs: null, authorizationServer: null };
+  const target = `https://mcp.example.com/${name}`;
+  await insertConnectedTool(tx, {
     id,
     keyId,
     name,
-    transport: 'http' as const,
-    target: url,
-    headersEncrypted: null,
-    oauthEncrypted: null,
-    oauthAs: null,
-    authorizationServer: null,
+    transport: 'http',
+    target,
+    ...open,
     updatedAt: null,
     createdAt,
-  };
-  await insertConnectedTool(tx, tool);
-  await note(tx, 'connected-tool.create', id, createdAt, { keyId, name });
-  for (const each of tools) {
-    const pin = definition(each.name, each.description);
-    pinDefinition(tx, { connectedToolId: id, toolName: each.name, seenAt: createdAt, ...pin });
-    if (each.changedTo === undefined) continue;
-    markDrift(tx, id, each.name, { ...definition(each.name, each.changedTo), at: daysBefore(now, 2.3) });
+  });
+  await noteChange(tx, 'connected-tool.create', id, createdAt, { keyId, name });
+  for (const [tool] of calls.filter(([tool]) => tool.startsWith(joinName(name, '')))) {
+    const toolName = tool.slice(joinName(name, '').length);
+    const words = toolName.replaceAll('_', ' ');
+    const pin = definition(toolName, `${words[0]?.toUpperCase()}${words.slice(1)}.`);
+    pinDefinition(tx, { connectedToolId: id, toolName, seenAt: createdAt, ...pin });
+    if (tool !== CHANGED.tool) continue;
+    markDrift(tx, id, toolName, {
+      ...definition(toolName, CHANGED.description),
+      at: daysBefore(now, CHANGED.daysAgo),
+    });
   }
 }
 
 function definition(name: string, description: string): { digest: string; definition: string } {
   const shown = { name, description, inputSchema: { type: 'object', additionalProperties: true } };
   return { digest: hashToken(canonicalJson(shown)), definition: JSON.stringify(shown) };
-}
-
-function note(
-  tx: Transaction,
-  action: string,
-  target: string,
-  at: number,
-  detail: Record<string, unknown>,
-): Promise<void> {
-  return insertChange(tx, { id: idAt(at), at, actor: BY, action, target, detail });
 }

@@ -1,34 +1,26 @@
 // The contents of the demo's week, as data: policies with their versions, operators and what they write, what still
 // waits, and webhooks. agents.ts has the agents; week.ts decides when things happen.
 
-import type { Limits, Rule } from '../core/policy/policy.ts';
+import { parsePolicy, type WrittenPolicy } from '../core/policy-file/policy-file.ts';
 import type { Role } from '../store/operators.ts';
 
 export interface DemoPolicy {
   name: string;
-  description: string;
   /** The versions, oldest first. */
-  versions: { daysAgo: number; rules: Rule[]; limits?: Limits }[];
+  versions: { daysAgo: number; text: string; policy: WrittenPolicy }[];
 }
-
-interface DemoOperator {
-  email: string;
-  role: Role;
-  daysAgo: number;
-  groups?: string[];
-  invited?: true;
-}
-
-export const OPERATORS: DemoOperator[] = [
-  { email: 'admin@example.com', role: 'admin', daysAgo: 29.9, groups: ['production'] },
-  { email: 'on-call@example.com', role: 'approver', daysAgo: 28.37, groups: ['production'] },
-  { email: 'support-lead@example.com', role: 'approver', daysAgo: 21.22 },
-  { email: 'auditor@example.com', role: 'viewer', daysAgo: 16.05 },
-  { email: 'new-colleague@example.com', role: 'viewer', daysAgo: 2.41, invited: true },
-];
 
 export const ADMIN = 'admin@example.com';
 export const ON_CALL = 'on-call@example.com';
+
+export const OPERATORS: { email: string; role: Role; daysAgo: number; groups?: string[]; invited?: true }[] =
+  [
+    { email: ADMIN, role: 'admin', daysAgo: 29.9, groups: ['production'] },
+    { email: ON_CALL, role: 'approver', daysAgo: 28.37, groups: ['production'] },
+    { email: 'support-lead@example.com', role: 'approver', daysAgo: 21.22 },
+    { email: 'auditor@example.com', role: 'viewer', daysAgo: 16.05 },
+    { email: 'new-colleague@example.com', role: 'viewer', daysAgo: 2.41, invited: true },
+  ];
 
 /** What people write to an agent whose call they deny. */
 export const NOTES = [
@@ -37,177 +29,105 @@ export const NOTES = [
   'Somebody else has done this already.',
 ];
 
-const allow = (tool: string): Rule => ({ tool, action: 'allow' });
-/** Approvers see all arguments, unless the rule says what they need. */
-const ask = (tool: string, reason?: string, seen: Pick<Rule, 'show' | 'ask'> = { show: 'all' }): Rule => ({
-  ...rule(tool, 'require_approval', reason),
-  ...seen,
-});
-const deny = (tool: string, reason?: string): Rule => rule(tool, 'deny', reason);
+const CODING = `name: coding-agents
+description: For agents that work on pull requests. Merging asks, deleting is never theirs.
+rules:
+  - { tool: "github__delete_*", action: deny, reason: "Branches and repositories are deleted by people." }
+  - { tool: "github__get_*", action: allow }
+  - { tool: "github__list_*", action: allow }
+  - { tool: "github__search_*", action: allow }
+  - { tool: github__create_pull_request, action: allow }
+  - tool: github__merge_pull_request
+    action: require_approval
+    reason: Merging to a protected branch needs a second pair of eyes.
+    show: [ repository, number, title ]
+    ask: Merge pull request {number} of {repository}?
+  - { tool: "files__read_*", action: allow }
+  - { tool: "files__list_*", action: allow }
+  - { tool: files__write_file, action: allow }
+`;
 
-function rule(tool: string, action: Rule['action'], reason: string | undefined): Rule {
-  return reason === undefined ? { tool, action } : { tool, action, reason };
-}
+const CI = `  - { tool: "ci__cancel_*", action: deny, reason: "Other teams share these runners." }
+  - { tool: "ci__*", action: allow }
+`;
 
-const CODING: Rule[] = [
-  deny('github__delete_*', 'Branches and repositories are deleted by people.'),
-  allow('github__get_*'),
-  allow('github__list_*'),
-  allow('github__search_*'),
-  allow('github__create_pull_request'),
-  ask('github__merge_pull_request', 'Merging to a protected branch needs a second pair of eyes.', {
-    show: ['repository', 'number', 'title'],
-    ask: 'Merge pull request {number} of {repository}?',
-  }),
-  allow('files__read_*'),
-  allow('files__list_*'),
-  allow('files__write_file'),
-];
+const STRICT = CODING.replace('coding-agents', 'coding-agents-strict')
+  .replace(/description: .*/, 'description: What coding-agents is to become, with writing that asks.')
+  .replace(/(create_pull_request|write_file), action: allow/g, '$1, action: require_approval, show: all');
 
-const WRITES = ['files__write_file', 'github__create_pull_request'];
+const SUPPORT = `name: support-desk
+description: Reads tickets and orders, answers customers; larger sums move only with approval.
+rules:
+  - { tool: tickets__delete_ticket, action: deny, reason: "Tickets are closed, not deleted." }
+  - { tool: "tickets__*", action: allow }
+  - { tool: "orders__get_*", action: allow }
+  - { tool: "orders__list_*", action: allow }
+  - tool: payments__refund
+    action: require_approval
+    reason: Refunds are approved by the support lead.
+    show: all
+    ask: Refund {amount} {currency} to {customer.name}?
+  - { tool: email__send, action: require_approval, reason: "A person reads what leaves the house.", show: all }
+`;
 
-const SUPPORT: Rule[] = [
-  deny('tickets__delete_ticket', 'Tickets are closed, not deleted.'),
-  allow('tickets__*'),
-  allow('orders__get_*'),
-  allow('orders__list_*'),
-  ask('payments__refund', 'Refunds are approved by the support lead.', {
-    show: 'all',
-    ask: 'Refund {amount} {currency} to {customer.name}?',
-  }),
-  ask('email__send', 'A person reads what leaves the house.'),
-];
+const small = (tool: string) => `  - tool: ${tool}
+    action: allow
+    when: [ 'args.amount > 0 && args.amount <= 50', 'args.currency == "EUR"' ]
+    limit: payments
+    show: all
+`;
 
 /** Small payments pass up to a daily sum, and come before the rule that asks. */
-const smallPayment = (tool: string): Rule => ({
-  tool,
-  action: 'allow',
-  when: ['args.amount > 0 && args.amount <= 50', 'args.currency == "EUR"'],
-  limit: 'payments',
-  show: 'all',
-});
+const LIMITED = SUPPORT.replace(
+  'rules:\n',
+  `limits:
+  payments: { sum: args.amount, unit: 0.01, atMost: 500, each: day, zone: Europe/Berlin, beyond: require_approval }
+rules:
+${small('payments__refund')}${small('payments__voucher')}`,
+);
 
-const production = (changes: Rule): Rule[] => [
-  allow('k8s__get_*'),
-  allow('k8s__logs'),
-  allow('metrics__*'),
-  deny('k8s__exec', 'No shells in production.'),
-  changes,
-  ask('pager__resolve_incident'),
-  allow('pager__*'),
-];
+const production = (changes: string) => `name: production-on-call
+description: Looks at everything in production; every change asks people who sign in.
+rules:
+  - { tool: "k8s__get_*", action: allow }
+  - { tool: k8s__logs, action: allow }
+  - { tool: "metrics__*", action: allow }
+  - { tool: k8s__exec, action: deny, reason: No shells in production. }
+  - { tool: "k8s__*", action: require_approval, show: all, ${changes} }
+  - { tool: pager__resolve_incident, action: require_approval, show: all }
+  - { tool: "pager__*", action: allow }
+`;
+const TWO = 'reason: Changes to production need two people., approvers: { group: production, count: 2 }';
 
 export const POLICIES: DemoPolicy[] = [
-  {
-    name: 'coding-agents',
-    description: 'For agents that work on pull requests. Merging asks, deleting is never theirs.',
-    versions: [
-      { daysAgo: 26.18, rules: CODING.filter(each => each.tool !== 'files__write_file') },
-      { daysAgo: 12.33, rules: CODING },
-      {
-        daysAgo: 3.27,
-        rules: [...CODING, deny('ci__cancel_*', 'Other teams share these runners.'), allow('ci__*')],
-      },
-    ],
-  },
-  {
-    name: 'coding-agents-strict',
-    description: 'What coding-agents is to become: writing asks, and what nobody named is denied.',
-    versions: [
-      {
-        daysAgo: 5.16,
-        rules: [
-          ...CODING.filter(each => !WRITES.includes(each.tool)),
-          ask('files__write_file', 'A person looks at what is written.'),
-          ask('github__create_pull_request'),
-        ],
-      },
-    ],
-  },
-  {
-    name: 'support-desk',
-    description: 'Reads tickets and orders, answers customers; larger sums move only with approval.',
-    versions: [
-      {
-        daysAgo: 20.12,
-        rules: [
-          allow('tickets__*'),
-          allow('orders__get_*'),
-          ask('payments__refund', 'Refunds are approved by the support lead.'),
-        ],
-      },
-      { daysAgo: 6.39, rules: SUPPORT },
-      {
-        daysAgo: 2.21,
-        limits: {
-          payments: {
-            sum: 'args.amount',
-            unit: 0.01,
-            atMost: 500,
-            each: 'day',
-            zone: 'Europe/Berlin',
-            beyond: 'require_approval',
-          },
-        },
-        rules: [smallPayment('payments__refund'), smallPayment('payments__voucher'), ...SUPPORT],
-      },
-    ],
-  },
-  {
-    name: 'warehouse-read-only',
-    description: 'Analytics may read everything and change nothing.',
-    versions: [
-      {
-        daysAgo: 18.08,
-        rules: [
-          allow('warehouse__describe_*'),
-          allow('warehouse__list_*'),
-          allow('warehouse__run_query'),
-          ask('sheets__share', 'Sharing outside the team is looked at first.'),
-          allow('sheets__*'),
-          deny('warehouse__*', 'The warehouse is read-only for agents.'),
-        ],
-      },
-    ],
-  },
-  {
-    name: 'production-on-call',
-    description: 'Looks at everything in production; every change asks people who sign in.',
-    versions: [
-      {
-        daysAgo: 25.24,
-        rules: production(ask('k8s__*', 'Changes to production are approved by whoever is on call.')),
-      },
-      {
-        daysAgo: 0.02,
-        rules: production({
-          ...ask('k8s__*', 'Changes to production need two people.'),
-          approvers: { group: 'production', count: 2 },
-        }),
-      },
-    ],
-  },
+  versions([26.18, CODING.replace(/.*write_file.*\n/, '')], [12.33, CODING], [3.27, CODING + CI]),
+  versions([5.16, STRICT]),
+  versions([20.12, SUPPORT.replace(/.*(delete|list_|email).*\n/g, '')], [6.39, SUPPORT], [2.21, LIMITED]),
+  versions([25.24, production('reason: Whoever is on call approves changes.')], [0.02, production(TWO)]),
 ];
+
+function versions(...all: [daysAgo: number, text: string][]): DemoPolicy {
+  const read = all.map(([daysAgo, text]) => ({
+    daysAgo,
+    text,
+    policy: parsePolicy(text).policy as WrittenPolicy,
+  }));
+  return { name: read[0]?.policy.name ?? '', versions: read };
+}
 
 /** A key that was revoked and is not used any more. */
 export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 26.01, revokedDaysAgo: 10 };
 
 /** The approvals that are still waiting when the week ends. */
-export const WAITING: { agent: string; server: string; tool: string; minutesAgo: number }[] = [
-  { agent: 'coding agent', server: 'github', tool: 'merge_pull_request', minutesAgo: 4 },
-  { agent: 'support assistant', server: 'payments', tool: 'refund', minutesAgo: 11 },
-  { agent: 'on-call runbook', server: 'k8s', tool: 'restart_deployment', minutesAgo: 17 },
-  { agent: 'support assistant', server: 'email', tool: 'send', minutesAgo: 26 },
-  { agent: 'analytics notebook', server: 'sheets', tool: 'share', minutesAgo: 41 },
+export const WAITING = [
+  { agent: 'coding agent', tool: 'github__merge_pull_request', minutesAgo: 4 },
+  { agent: 'support assistant', tool: 'payments__refund', minutesAgo: 11 },
+  { agent: 'on-call runbook', tool: 'k8s__restart_deployment', minutesAgo: 17 },
+  { agent: 'support assistant', tool: 'email__send', minutesAgo: 26 },
 ];
 
-export const WEBHOOKS: { url: string; agent: string | null; daysAgo: number; goneDaysAgo: number | null }[] =
-  [
-    { url: 'https://agents.example.com/hooks/toolgate', agent: null, daysAgo: 24.29, goneDaysAgo: null },
-    {
-      url: 'https://support.example.com/refunds/approved',
-      agent: 'support assistant',
-      daysAgo: 19.4,
-      goneDaysAgo: 1,
-    },
-  ];
+/** The receiver of the second one has answered 410 Gone. */
+export const WEBHOOKS = [
+  { url: 'https://agents.example.com/hooks/toolgate', agent: null, daysAgo: 24.29, goneDaysAgo: null },
+  { url: 'https://support.example.com/refunds', agent: 'support assistant', daysAgo: 19.4, goneDaysAgo: 1 },
+];
