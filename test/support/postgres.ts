@@ -9,6 +9,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Writable } from 'node:stream';
 import { SQL } from 'bun';
+import { memory } from './memory-folder.ts';
 import { freePort } from './port.ts';
 
 export interface TestPostgres {
@@ -30,11 +31,12 @@ export interface TestPostgres {
   close(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<TestPostgres | null> {
+/** Its folder lies in `place`. */
+export async function startPostgres(place = os.tmpdir()): Promise<TestPostgres | null> {
   const existing = process.env.TOOLGATE_TEST_PG_URL;
   if (existing) return existingServer(existing);
 
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-pg-'));
+  const folder = fs.mkdtempSync(path.join(place, 'toolgate-pg-'));
   const binaries = embeddedBinaries(folder) ?? systemBinaries();
   if (!binaries) {
     fs.rmSync(folder, { recursive: true, force: true });
@@ -54,9 +56,12 @@ export async function startPostgres(): Promise<TestPostgres | null> {
 
 let shared: Promise<TestPostgres | null> | undefined;
 
-/** One server for the whole test process. Nobody closes it: the watcher does when the process ends. */
+/** Several workers have one each, with some fifty databases of 10 MB in the end. */
+const ROOM = 6 * 1024 ** 3;
+
+/** One server for the whole test process, in memory. Nobody closes it: the watcher does when the process ends. */
 export function sharedPostgres(): Promise<TestPostgres | null> {
-  shared ??= startPostgres();
+  shared ??= startPostgres(memory(ROOM));
   return shared;
 }
 
@@ -114,7 +119,8 @@ max_connections = 100
 autovacuum = off
 jit = off
 checkpoint_timeout = 30min
-max_wal_size = 2GB
+max_wal_size = 512MB
+dynamic_shared_memory_type = mmap
 `;
   }
 
