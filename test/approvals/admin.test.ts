@@ -1,10 +1,10 @@
 // Approvals as operators see and answer them.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { ASK_ALL, type Gate, openGate } from './gate.ts';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(`approvals in the administration, on ${engine}`, () => {
     let gate: Gate;
     beforeAll(async () => {

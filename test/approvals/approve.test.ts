@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { mintToken } from '../../src/guard/secrets.ts';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { type Asked, fingerprint, type Gate, openGate } from './gate.ts';
 
 const PAGE = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
@@ -74,7 +74,7 @@ function expectPage(reply: { status: number; headers: Headers }, status: number)
   expect(policy).not.toContain('unsafe');
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(`approval links on ${engine}`, () => {
     let gate: Gate;
     let key: string;

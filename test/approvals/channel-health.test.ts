@@ -7,11 +7,12 @@ import { join } from 'node:path';
 import { newPerson } from '../operators/people.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { Receiver } from '../support/receiver.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const SECRET = 'canary-of-a-secret';
 
-describe.each(await engines())('the health of channels, on %s', engine => {
+describe.each(await enginesWhenChanged('src/store/**'))('the health of channels, on %s', engine => {
   let receiver: Receiver;
   let service: TestService;
   let dataDir: string;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { until } from '../support/faults.ts';
 import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { type Gate, openGate } from './gate.ts';
 
 const RULES: Rule[] = [
@@ -12,7 +12,7 @@ const RULES: Rule[] = [
   { tool: '*', action: 'require_approval', when: 'size(args) < 9', reason: 'A person looks at it.' },
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(`one approval, on ${engine}`, () => {
     let gate: Gate;
     beforeAll(async () => {

@@ -6,7 +6,8 @@ import { DETAILS_GONE } from '../../src/core/approvals/details.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { sql, until } from '../support/faults.ts';
 import { connect, ECHO, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { type Gate, openGate } from './gate.ts';
 
 const RULES: Rule[] = [
@@ -25,7 +26,7 @@ function heldBy({ referenceId, message }: { referenceId: string; message: string
 const upstream = new RecordingUpstream({ tools: [{ ...ECHO, name: 'transfer' }] });
 afterAll(() => upstream.stop());
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let gate: Gate;
     let key: string;

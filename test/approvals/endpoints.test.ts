@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/faults.ts';
 import { type Answering, Receiver, signedWith, verifies } from '../support/receiver.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { startClocked } from './clocked.ts';
 import { ASK_ALL, type Gate, openGate } from './gate.ts';
 
@@ -27,7 +28,7 @@ async function register(service: TestService, url: string, more: object = {}) {
 const deliveries = async (service: TestService, id: string) =>
   (await service.admin('GET', `/webhooks/${id}/deliveries`)).body.deliveries;
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(`endpoints on ${engine}`, () => {
     let gate: Gate;
     let service: TestService;

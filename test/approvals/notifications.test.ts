@@ -7,7 +7,8 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { sql, until } from '../support/faults.ts';
 import { type Answering, Receiver } from '../support/receiver.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { ASK_ALL } from './gate.ts';
 
 const closing: (() => unknown)[] = [];
@@ -85,7 +86,7 @@ async function settled(service: TestService, referenceId: string, channels: stri
 
 const LINK = /http:\/\/[^\s"|>]+\/v1\/approve\/tg_apr_\w+\?action=approve/;
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(`notifications on ${engine}`, () => {
     test('with nothing configured the link is printed, and works', () =>
       withService(engine, {}, async service => {

@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/faults.ts';
 import { type Answering, Receiver, verifies } from '../support/receiver.ts';
-import { engines, type TestService } from '../support/service.ts';
+import type { TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { ASK_ALL, type Gate, openGate } from './gate.ts';
 
 const receivers: Receiver[] = [];
@@ -27,7 +28,7 @@ const deliveries = async (service: TestService, id: string) =>
 
 const types = (arrivals: { json: { type: string } }[]) => arrivals.map(each => each.json.type).sort();
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(`webhooks on ${engine}`, () => {
     let gate: Gate;
     let service: TestService;

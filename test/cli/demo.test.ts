@@ -8,10 +8,12 @@ import { run } from '../../src/cli/program.ts';
 import { signIn } from '../operators/people.ts';
 import { until } from '../support/faults.ts';
 import { sharedPostgres } from '../support/postgres.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { type Captured, captured } from './captured.ts';
 
-for (const engine of await engines()) describe(engine, () => suite(engine));
+for (const engine of await enginesWhenChanged('src/store/**', 'src/demo/**'))
+  describe(engine, () => suite(engine));
 
 function suite(engine: Engine): void {
   const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));

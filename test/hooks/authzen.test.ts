@@ -10,7 +10,8 @@ import { evaluation, isUsual } from '../../src/http/hooks/authzen.ts';
 import { answersTo } from '../../src/http/hooks/authzen-batch.ts';
 import { sql } from '../support/faults.ts';
 import { freePort } from '../support/port.ts';
-import { engines, type Reply, startService, type TestService } from '../support/service.ts';
+import { type Reply, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import single from '../vectors/hooks/authzen/evaluation.json';
 import several from '../vectors/hooks/authzen/evaluations.json';
 import { type Case, type Tool, testDoor } from './doors.ts';
@@ -155,7 +156,7 @@ const RULES: Rule[] = [
 const LIMITS = { once: { calls: 1, within: '1d', per: 'key' } };
 const QUEUE_LIMIT = 60;
 
-describe.each(await engines())('AuthZEN on %s', engine => {
+describe.each(await enginesWhenChanged('src/store/**'))('AuthZEN on %s', engine => {
   let service: TestService;
   let policyId: string;
   beforeAll(async () => {

@@ -1,7 +1,8 @@
 // The audit log over HTTP: what an entry holds, each filter, both export formats, the statistics.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 interface Entry extends Record<string, string | number | null> {
   id: string;
@@ -39,7 +40,7 @@ function parseCsv(text: string): string[][] {
   return rows;
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     let all: Entry[];

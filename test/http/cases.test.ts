@@ -3,9 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Callers, caseTitle, liveCaseFiles } from '../support/cases.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

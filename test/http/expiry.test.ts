@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type ClockedService, startClocked } from '../approvals/clocked.ts';
 import { connect, modern, RecordingUpstream } from '../support/mcp.ts';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const LIFE_MINUTES = 5;
 const LIFE_MS = LIFE_MINUTES * 60_000;
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: ClockedService;
     let upstream: RecordingUpstream;

@@ -1,12 +1,13 @@
 // The shadow of a key through the administration: how it is set, refused, promoted and ended, and what it keeps alive.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { expectProblem } from './problem.ts';
 
 const DENIED = { serverName: 's', from: 'allow', to: 'deny' };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     let policyId: string;

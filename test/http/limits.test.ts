@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { LimitUse } from '../../src/guard/check/limit-admin.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { expectProblem } from './problem.ts';
 
 const LIMITS = {
@@ -12,7 +13,7 @@ const LIMITS = {
 };
 const RULES = Object.keys(LIMITS).map(limit => ({ tool: `s__${limit}`, action: 'allow', limit }));
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { MAX_RULES, MAX_TEXT } from '../../src/core/policy/policy.ts';
 import { wantsFolder, withFolder } from '../../src/core/policy-file/pack-folder.ts';
 import { PACKS, withName } from '../../src/core/policy-file/packs.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { expectProblem } from './problem.ts';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

@@ -2,10 +2,11 @@
 // sums are compared with brute force in test/guard/log/replay.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { expectProblem } from './problem.ts';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     let policyId: string;

@@ -14,14 +14,15 @@ import { entries, write } from '../guard/log/sealing.ts';
 import { newStore } from '../store/stores.ts';
 import { newDataDir, until } from '../support/faults.ts';
 import { subproof } from '../support/rfc6962.ts';
-import { ADMIN_TOKEN, engines, startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const COUNT = 300;
 const DAY = 86_400_000;
 
 const TRACE_ID = 'ab'.repeat(16);
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     const dataDir = newDataDir();
     const rows = entries(COUNT, Date.now() - DAY);

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { parsePolicy } from '../../src/core/policy-file/policy-file.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { expectProblem } from './problem.ts';
 
 const RULES: Rule[] = [
@@ -23,7 +24,7 @@ const CALLS: [server: string, tool: string, args?: object][] = [
   ['shell', 'run'],
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

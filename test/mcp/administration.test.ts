@@ -15,7 +15,8 @@ import {
   stdioScript,
   text,
 } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const folder = newDataDir();
 const journal = join(folder, 'journal');
@@ -34,7 +35,7 @@ async function told(stream: Response): Promise<string> {
 const lives = (pid: string) => existsSync(`/proc/${pid}`);
 afterAll(() => upstream.stop());
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     let end: () => Promise<void>;

@@ -3,7 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import { auditOf, connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
-import { engines, startService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const tool = (name: string, annotations?: unknown) => ({
   name,
@@ -19,7 +20,7 @@ const RULES = [
 const NOT_TRUE = 'Rule 1 did not apply: condition 0 is false.';
 const UNKNOWN = 'Rule 0 did not apply: condition 0 could not be evaluated.';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   test(`${engine}: annotations are those of the accepted definition`, async () => {
     // A changed definition holds no call here, so that the decisions are those of the rules.
     const service = await startService({ engine, env: { TOOLGATE_TOOL_DRIFT: 'allow' } });

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { startClocked } from '../approvals/clocked.ts';
 import { sql } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const ASK = [{ tool: '*', action: 'require_approval' as const }];
 const HOUR = 3_600_000;
@@ -19,7 +20,7 @@ async function approve(service: TestService, referenceId: string): Promise<void>
   if (done.status !== 200) throw new Error(done.text);
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

@@ -10,7 +10,8 @@ import { depsAt } from '../guard/deps.ts';
 import { connectedTool, NOW, openStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { LegacyClient, postMcp, RecordingUpstream } from '../support/mcp.ts';
-import { engines, startService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { HUB_SETTINGS } from './channel.ts';
 
 const MINUTE = 60_000;
@@ -74,7 +75,7 @@ test('keys and Connected Tools that have no call under way take no memory', () =
   expect(places).toBeDefined();
 });
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     test('the open streams of a key are limited; another key, and a client that replaces its own stream, is served', async () => {
       const service = await startService({ engine });

@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { Callers, type Case, caseTitle, liveCaseFiles } from '../support/cases.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const CONNECTED = /^[a-z0-9][a-z0-9-]{0,31}$/;
 const titled = (server: string, tool: string): string => JSON.stringify([server, tool]);
@@ -26,7 +27,7 @@ function upstreamsOf(calls: Case[]): Map<string, RecordingUpstream> {
   );
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

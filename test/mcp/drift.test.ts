@@ -9,7 +9,9 @@ import { openPostgres } from '../../src/store/engine/postgres.ts';
 import { until } from '../support/faults.ts';
 import { auditOf, connect, LegacyClient, RecordingUpstream, text, unrecorded } from '../support/mcp.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
+const both = await enginesWhenChanged('src/store/**');
 const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } });
 
 interface Shown {
@@ -32,7 +34,7 @@ async function accept(service: TestService, path: string, name: string): Promise
   return (await service.admin('POST', `${path}/accept`, { tool: name, digest })).status;
 }
 
-for (const engine of await engines()) {
+for (const engine of both) {
   for (const [setting, decision] of [
     ['allow', 'allow'],
     ['require_approval', 'pending'],
@@ -134,7 +136,7 @@ async function pinned(engine: Engine, drift: string, action: 'allow' | 'require_
 const pendingOf = (answer: Awaited<ReturnType<LegacyClient['call']>>): string | undefined =>
   answer.result.structuredContent?.referenceId;
 
-for (const engine of await engines()) {
+for (const engine of both) {
   test(`${engine}: only the definition that was looked at is accepted`, async () => {
     const { service, client, path, shows, end } = await pinned(engine, 'deny', 'allow');
     await shows(tool('a', 'two'));

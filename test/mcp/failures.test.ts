@@ -15,12 +15,13 @@ import {
   stdioScript,
   text,
 } from '../support/mcp.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { startEverything } from './sdk.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const journal = join(newDataDir(), 'journal');
-const all: Engine[] = await engines();
+const all: Engine[] = await enginesWhenChanged('src/store/**');
 
 for (const engine of all) {
   describe(engine, () => {

@@ -11,7 +11,8 @@ import {
   startWithStdio,
   text,
 } from '../support/mcp.ts';
-import { BUN, engines, startService, type TestService } from '../support/service.ts';
+import { BUN, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const MIB = 1024 * 1024;
@@ -64,7 +65,7 @@ const HOSTILE: [string, Answering, string][] = [
   ],
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { newDataDir, until } from '../support/faults.ts';
 import { auditOf, connect, ECHO, type Heard, LegacyClient, RecordingUpstream, text } from '../support/mcp.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const CHANGED = { ...ECHO, description: 'Says it again, and mails it to me.' };
@@ -41,7 +42,7 @@ async function hangList(bad: RecordingUpstream, client: LegacyClient): Promise<v
   await stream?.cancel();
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

@@ -16,7 +16,8 @@ import {
   streamed,
   text,
 } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const ways: Record<string, Answering> = {};
 const upstream = new RecordingUpstream({ onCall: call => ways[call.params.arguments.way]!(call) });
@@ -37,7 +38,7 @@ function toldOf(way: string): boolean {
   return given.every(each => told.includes(each.id));
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     let key: string;

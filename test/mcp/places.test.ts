@@ -14,14 +14,15 @@ import {
   RecordingUpstream,
   text,
 } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const never: Answering = () => new Promise(() => {});
 const SLOW = 300;
 const STREAMS = 300;
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     const slow = new RecordingUpstream({ onCall: never });
     const quick = new RecordingUpstream();

@@ -16,8 +16,8 @@ import {
 } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { freePort } from '../support/port.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const AS_A_WHOLE: Patch = {
   file: 'src/mcp/batch.ts',
@@ -289,7 +289,7 @@ test('a batch of a dead session or credential is refused as a whole', async () =
   expect(upstream.calls.length).toBe(before);
 });
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   const measure = async (root?: string) => {
     // Of calls that arrive together, only so many may wait.
     const env = { TOOLGATE_QUEUE_LIMIT: '2' };

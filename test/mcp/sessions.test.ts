@@ -6,6 +6,7 @@ import { rmSync } from 'node:fs';
 import { newDataDir, until } from '../support/faults.ts';
 import { connect, LegacyClient, postMcp, RecordingUpstream, text } from '../support/mcp.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const upstream = new RecordingUpstream();
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
@@ -32,7 +33,7 @@ function follow(response: Response): { said: string; ended: boolean } {
   return seen;
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

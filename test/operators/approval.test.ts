@@ -6,7 +6,8 @@ import net from 'node:net';
 import { ASK_ALL, type Asked, type Gate, openGate } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
 import { Receiver } from '../support/receiver.ts';
-import { engines, type Reply } from '../support/service.ts';
+import type { Reply } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { cookieOf, newAddress, newPerson, PASSWORD, type Person } from './people.ts';
 
 /** What a browser sends with our own form. */
@@ -16,7 +17,7 @@ const FORM = {
   'Sec-Fetch-Site': 'same-origin',
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/**')) {
   describe(engine, () => {
     let gate: Gate;
     let events: Receiver;

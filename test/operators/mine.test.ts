@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { exchange, startOAuth } from '../oauth/connect.ts';
-import { engines, type TestService } from '../support/service.ts';
+import type { TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { codeFor, connected } from './connected.ts';
 import { join, newPerson, type Person, send } from './people.ts';
 
@@ -13,7 +14,7 @@ const RULES: Rule[] = [
   { tool: 'ship', action: 'require_approval', show: ['to'] },
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/**')) {
   describe(engine, () => {
     let service: TestService;
     let keyId: string;

@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { expectProblem } from '../http/problem.ts';
 import { sql } from '../support/faults.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import {
   cookieOf,
   invite,
@@ -17,7 +18,7 @@ import {
   signIn,
 } from './people.ts';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/**')) {
   describe(engine, () => {
     let service: TestService;
     let ada: Person;

@@ -6,8 +6,8 @@ import { rmSync } from 'node:fs';
 import { dump } from '../approvals/gate.ts';
 import { expectProblem } from '../http/problem.ts';
 import { newDataDir, sql, withMutant } from '../support/faults.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import {
   cookieOf,
   type From,
@@ -26,7 +26,7 @@ import {
 
 const PROXY = { TOOLGATE_TRUSTED_PROXIES: '127.0.0.1/32' };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/**')) {
   describe(engine, () => {
     let service: TestService;
     let ada: Person;

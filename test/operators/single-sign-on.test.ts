@@ -7,11 +7,12 @@ import type { Rule } from '../../src/core/policy/policy.ts';
 import { dump } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
 import { Visitor } from '../support/identity-provider.ts';
-import { engines, startService } from '../support/service.ts';
+import { startService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { invite, join, newAddress, PASSWORD, send, signIn } from './people.ts';
 import { BEGIN, openSignOns, type SignOns } from './sign-on.ts';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/**')) {
   describe(engine, () => {
     let door: SignOns;
     beforeAll(async () => {

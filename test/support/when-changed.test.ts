@@ -5,18 +5,23 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { newDataDir } from './faults.ts';
 import { CHANGED, LEFT_OUT } from './need.ts';
-import { BUN, ROOT } from './service.ts';
+import { sharedPostgres } from './postgres.ts';
+import { BUN, engines, ROOT } from './service.ts';
 
 const FIXTURE = `
 import { test } from 'bun:test';
-import { whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
+import { enginesWhenChanged, whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
 test('plain', () => {});
 whenChanged({ find: '', replace: '', file: 'src/one.ts' })('mutant', () => {});
 whenChanged('src/mcp/**').skipIf(false)('flood', () => {});
-whenChanged('src/mcp/**').concurrent('memory', () => {});
+whenChanged('src/mcp/**').skipIf(false).concurrent('memory', () => {});
+test((await enginesWhenChanged('src/store/**')).join(' and '), () => {});
 `;
 
-function run(changed: string[] | null): { ran: string[]; leftOut: number } {
+const server = await sharedPostgres();
+const BOTH = (await engines()).join(' and ');
+
+function run(changed: string[] | null): { ran: string[]; leftOut: string } {
   const folder = newDataDir();
   const [list, count] = [join(folder, 'changed'), join(folder, 'left-out')];
   writeFileSync(count, '');
@@ -25,23 +30,32 @@ function run(changed: string[] | null): { ran: string[]; leftOut: number } {
   writeFileSync(join(fixture, 'door.test.ts'), FIXTURE);
   const own = relative(ROOT, join(fixture, 'door.test.ts'));
   if (changed?.includes('itself')) writeFileSync(list, own);
-  const env = { ...process.env, [CHANGED]: changed === null ? undefined : list, [LEFT_OUT]: count };
+  const env = {
+    ...process.env,
+    TOOLGATE_TEST_PG_URL: server?.url,
+    [CHANGED]: changed === null ? undefined : list,
+    [LEFT_OUT]: count,
+  };
   const { stderr } = Bun.spawnSync([BUN, 'test', './door.test.ts'], { cwd: fixture, env });
-  const leftOut = readFileSync(count, 'utf8').length;
+  const leftOut = readFileSync(count, 'utf8');
   rmSync(folder, { recursive: true });
-  return { ran: Array.from(`${stderr}`.matchAll(/^\(pass\) (\w+)/gm), ([, name = '']) => name), leftOut };
+  return {
+    ran: Array.from(`${stderr}`.matchAll(/^\(pass\) ([a-z ]+?)(?: \[|$)/gm), ([, name = '']) => name),
+    leftOut,
+  };
 }
 
 test('without a list of changes all of them run', () => {
-  expect(run(null)).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory'], leftOut: 0 });
+  expect(run(null)).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory', BOTH], leftOut: '' });
 });
 
 test('what watches nothing that changed is counted, and says nothing', () => {
-  expect(run([])).toEqual({ ran: ['plain'], leftOut: 3 });
-  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant'], leftOut: 2 });
-  expect(run(['src/mcp/call/answer.ts'])).toEqual({ ran: ['plain', 'flood', 'memory'], leftOut: 1 });
+  expect(run([])).toEqual({ ran: ['plain', 'sqlite'], leftOut: 'ttte' });
+  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant', 'sqlite'], leftOut: 'tte' });
+  expect(run(['src/mcp/a/b.ts'])).toEqual({ ran: ['plain', 'flood', 'memory', 'sqlite'], leftOut: 'te' });
+  expect(run(['src/store/a/b.ts'])).toEqual({ ran: ['plain', BOTH], leftOut: 'ttt' });
 });
 
 test('a test file that changed runs all of its own', () => {
-  expect(run(['itself'])).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory'], leftOut: 0 });
+  expect(run(['itself'])).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory', BOTH], leftOut: '' });
 });

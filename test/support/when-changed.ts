@@ -1,14 +1,14 @@
-// The door for tests that take long and rarely tell anything new: those on mutants, under floods, and of memory. By
-// itself a test file runs them all, and so does `npm run promises`. `npm test` registers none of them, and with
-// `--changed <commit>`, as in CI, those whose sources or whose own file changed (scripts/changed.ts). It says how many
-// it has left out.
+// The door for tests that take long and rarely tell anything new: those on mutants, under floods, and of memory, and on
+// PostgreSQL those to which the engine makes no difference. By itself a test file runs them all, and so does
+// `npm run promises`. `npm test` registers none of them, and with `--changed <commit>`, as in CI, those whose sources or
+// whose own file changed (scripts/changed.ts). It says how many it has left out.
 
 import { test } from 'bun:test';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Patch } from './mutant.ts';
 import { CHANGED, LEFT_OUT } from './need.ts';
-import { ROOT } from './service.ts';
+import { type Engine, engines, ROOT } from './service.ts';
 
 /** The paths that changed; without them every test is wanted. */
 const list = process.env[CHANGED];
@@ -19,21 +19,38 @@ const changed = list === undefined ? undefined : readFileSync(list, 'utf8').spli
  * mutant, or patterns of paths.
  */
 export function whenChanged(...sources: (Patch | string)[]): typeof test {
+  return hasChanged(sources) ? test : leftOut();
+}
+
+/**
+ * SQLite, and PostgreSQL too where one of these sources has changed. For tests that look at what a service answers, and
+ * need a store but none in particular: SQL, locks, faults and replicas have tests of their own on both (test/store,
+ * test/guard, test/faults, test/replicas).
+ */
+export async function enginesWhenChanged(...sources: string[]): Promise<Engine[]> {
+  if (hasChanged(sources)) return engines();
+  count('e');
+  return ['sqlite'];
+}
+
+function hasChanged(sources: readonly (Patch | string)[]): boolean {
+  if (changed === undefined) return true;
   // While a test file is being read, Bun.main is that file, also where several are run by one process.
   const watched = [
     relative(ROOT, Bun.main),
     ...sources.map(each => (typeof each === 'string' ? each : each.file)),
   ];
-  const isWanted = changed?.some(path => watched.some(pattern => new Bun.Glob(pattern).match(path))) ?? true;
-  return isWanted ? test : (leftOut() as unknown as typeof test);
+  return changed.some(path => watched.some(pattern => new Bun.Glob(pattern).match(path)));
 }
 
 /** Takes a test as `test` does, and counts it instead. */
-function leftOut() {
-  const count = () => {
-    const file = process.env[LEFT_OUT];
-    if (file !== undefined) appendFileSync(file, '.');
-  };
-  const same = () => count;
-  return Object.assign(count, { concurrent: count, skipIf: same, if: same });
+function leftOut(): typeof test {
+  const take = () => count('t');
+  return Object.assign(take, { concurrent: take, skipIf: leftOut, if: leftOut }) as unknown as typeof test;
+}
+
+/** One letter for each test, and for each file on PostgreSQL; processes that write at once do not disturb each other. */
+function count(letter: 't' | 'e'): void {
+  const file = process.env[LEFT_OUT];
+  if (file !== undefined) appendFileSync(file, letter);
 }

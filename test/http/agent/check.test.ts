@@ -2,7 +2,8 @@
 // And what machines that watch the service are told.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { engines, startService, type TestService } from '../../support/service.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { enginesWhenChanged } from '../../support/when-changed.ts';
 
 const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const RULES = [
@@ -12,7 +13,7 @@ const RULES = [
 ];
 const LIMITS = { TOOLGATE_MAX_OPEN_APPROVALS_PER_SESSION: '3', TOOLGATE_MAX_OPEN_APPROVALS_PER_KEY: '5' };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {

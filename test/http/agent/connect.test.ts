@@ -16,14 +16,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newPerson, send } from '../../operators/people.ts';
 import { sql } from '../../support/faults.ts';
-import { type Engine, engines, ROOT, startService, type TestService } from '../../support/service.ts';
+import { type Engine, ROOT, startService, type TestService } from '../../support/service.ts';
+import { enginesWhenChanged } from '../../support/when-changed.ts';
 
 interface Ticket {
   command: string;
   platform: string | null;
 }
 
-describe.each(await engines())('on %s', (engine: Engine) => {
+describe.each(await enginesWhenChanged('src/store/**'))('on %s', (engine: Engine) => {
   let service: TestService;
   let policyId: string;
   const homes: string[] = [];

@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createConnection } from 'node:net';
 import { ANSWER_BYTES } from '../../../src/guard/rations/rations.ts';
 import { until } from '../../support/faults.ts';
-import { ADMIN_TOKEN, engines, startService, type TestService } from '../../support/service.ts';
+import { ADMIN_TOKEN, startService, type TestService } from '../../support/service.ts';
+import { enginesWhenChanged } from '../../support/when-changed.ts';
 import { expectProblem } from '../problem.ts';
 
 const ALLOW = [{ tool: '*', action: 'allow' as const }];
 const MINUTE = 60_000;
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**')) {
   describe(engine, () => {
     let service: TestService;
     beforeAll(async () => {
