@@ -1,5 +1,5 @@
-// Writes from the routes: openapi.json, the types of the answers in src/core/api/answers.ts, the paths of routes that are
-// loaded later in src/http/later-paths.ts, and the list of routes in docs/api.md. With --check, it only says whether they are up to date.
+// Writes from the routes: openapi.json, the types of the answers in src/core/api/answers.ts, and the paths of routes that are
+// loaded later in src/http/later-paths.ts. With --check, it only says whether they are up to date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,31 +7,7 @@ import pkg from '../package.json' with { type: 'json' };
 import { openapi } from '../src/http/docs/openapi.ts';
 import { firstRoutes } from '../src/http/first-routes.ts';
 import { routes } from '../src/http/routes.ts';
-import type { Access, Route } from '../src/http/serving/route.ts';
 import { answers } from './answers.ts';
-
-const WHO: Record<Access, string> = {
-  public: 'anybody',
-  agent: 'key, session, token of a person',
-  door: 'key, session',
-  key: 'key',
-  own: 'any operator',
-  view: 'viewer, approver, admin',
-  resolve: 'approver, admin',
-  admin: 'admin',
-};
-
-const LIST = /(<!-- routes: .*? -->\n).*(<!-- \/routes -->)/s;
-
-function listed(page: string): string {
-  const rows = routes.filter(({ path }) => !path.startsWith('/dashboard')).map(row);
-  const table = ['| | Who | |', '|---|---|---|', ...rows].join('\n');
-  return page.replace(LIST, (_, begin: string, end: string) => `${begin}\n${table}\n\n${end}`);
-}
-
-function row({ method, path, access, summary }: Route): string {
-  return `| \`${method} ${path}\` | ${WHO[access]} | ${summary} |`;
-}
 
 function otherPaths(): string {
   const first = new Set(firstRoutes.map(({ path }) => path));
@@ -50,7 +26,6 @@ const FILES: [path: string, fresh: (written: string) => string][] = [
   ['openapi.json', () => `${JSON.stringify(document, null, 2)}\n`],
   ['src/core/api/answers.ts', () => answers(document)],
   ['src/http/later-paths.ts', otherPaths],
-  ['docs/api.md', listed],
 ];
 
 let stale = 0;
