@@ -5,8 +5,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import { until } from '../support/faults.ts';
 import { connect, ECHO, RecordingUpstream } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
+
+/** Run in the page: collects what is announced, because each announcement fades after six seconds. */
+const COLLECT = `
+  window.announced = [];
+  const region = document.querySelector('.announcement');
+  new MutationObserver(() => window.announced.push(region.textContent))
+    .observe(region, { childList: true, characterData: true, subtree: true });
+`;
+const announced = (page: Page, text: string) =>
+  until(`"${text}" is announced`, async () => {
+    const all = await page.evaluate<string[]>('window.announced');
+    return all.some(each => each.includes(text));
+  });
 
 /** A page is a client of the API, which is tested on both engines. */
 describe.if(hasBrowser())('keys', () => {
@@ -162,14 +176,15 @@ describe.if(hasBrowser())('keys', () => {
     await use(async page => {
       await page.goto(`/dashboard/keys/${keyId}`);
       await heading(page, 'with servers');
+      await page.evaluate(COLLECT);
       await add(page, 'eyes', upstream.url);
-      await page.locator('.announcement').getByText('eyes: Connected: 2 tools').waitFor();
+      await announced(page, 'eyes: Connected: 2 tools');
       const eyes = page.locator('.server').filter({ hasText: 'eyes' });
       await eyes.getByText('Connected: 2 tools').waitFor();
       await eyes.locator('.chip').getByText('look').waitFor();
       await upstream.stop();
       await add(page, 'ears', upstream.url);
-      await page.locator('.announcement').getByText('ears: It does not answer').waitFor();
+      await announced(page, 'ears: It does not answer');
       const ears = page.locator('.server').filter({ hasText: 'ears' });
       await ears.getByText('It does not answer').waitFor();
       expect(await ears.getByText('Connected').count()).toBe(0);

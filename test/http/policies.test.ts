@@ -47,25 +47,26 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       }
     });
 
-    test('as many rules as a policy may have, with every field, are taken; one more is not', async () => {
-      const rules = Array.from({ length: MAX_RULES }, (_, n) => ({
-        tool: `s__${n}`,
-        action: 'deny',
-        reason: 'No.',
-      }));
-      const { id } = await create(unique());
-      const name = unique();
-      const whole = { name, description: 'Large.', rules, version: 1 };
-      const replaced = await service.admin('PUT', `/policies/${id}`, whole);
-      expect([replaced.status, replaced.body.version]).toEqual([200, 2]);
-      expect((await service.admin('POST', '/policies', { name: unique(), rules })).status).toBe(201);
-      const beyond = [...rules, { tool: '*', action: 'allow' }];
-      expectProblem(
-        await service.admin('POST', '/policies', { name: unique(), rules: beyond }),
-        400,
-        'invalid_input',
-      );
-    });
+    // Reading so many takes seconds, and writing them is one row on either engine.
+    if (engine === 'sqlite')
+      test('as many rules as a policy may have are taken; one more is not', async () => {
+        const rules = Array.from({ length: MAX_RULES }, (_, n) => ({
+          tool: `s__${n}`,
+          action: 'deny',
+          reason: 'No.',
+        }));
+        const { id } = await create(unique());
+        const name = unique();
+        const whole = { name, description: 'Large.', rules, version: 1 };
+        const replaced = await service.admin('PUT', `/policies/${id}`, whole);
+        expect([replaced.status, replaced.body.version]).toEqual([200, 2]);
+        const beyond = [...rules, { tool: '*', action: 'allow' }];
+        expectProblem(
+          await service.admin('POST', '/policies', { name: unique(), rules: beyond }),
+          400,
+          'invalid_input',
+        );
+      });
 
     test('a rule is checked like every input', async () => {
       const wrong: [unknown, string][] = [
