@@ -1,7 +1,7 @@
 // A fresh, migrated store on either engine, opened directly, and rows to put into it.
 
 import { afterAll, beforeAll, describe } from 'bun:test';
-import { mkdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { newId } from '../../src/guard/ids.ts';
 import type { ProofRecord } from '../../src/store/approval-proofs.ts';
@@ -25,7 +25,14 @@ export interface TestStore {
   url: string;
   /** Another handle on the same store; SQLite has none, since a file serves one process. */
   again: () => Promise<Db>;
+  /** Closes it, and makes further stores with the same contents. */
+  copies: () => Promise<Copies>;
   close: () => Promise<void>;
+}
+
+export interface Copies {
+  copy: () => Promise<TestStore>;
+  remove: () => void;
 }
 
 export const NOW = Date.UTC(2030, 0, 1);
@@ -70,17 +77,32 @@ const fileIn = (folder: string): string => join(folder, 'deep/er/toolgate.db');
 function sqliteStore(folder: string): TestStore {
   const path = fileIn(folder);
   const db = openSqlite(path, fatal);
-  const close = async () => {
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const close = () => db.close().then(remove);
+  const copies = async () => {
     await db.close();
-    rmSync(folder, { recursive: true, force: true });
+    const copy = async () => {
+      const other = newFolder();
+      cpSync(path, fileIn(other));
+      return sqliteStore(other);
+    };
+    return { copy, remove };
   };
-  return { engine: 'sqlite', db, url: `sqlite:${path}`, again: async () => openSqlite(path, fatal), close };
+  const again = async () => openSqlite(path, fatal);
+  return { engine: 'sqlite', db, url: `sqlite:${path}`, again, copies, close };
 }
 
 async function postgresStore(url: string): Promise<TestStore> {
   const open = () => openPostgres(url, POOL, { patience: PATIENCE });
   const db = await open();
-  return { engine: 'postgres', db, url, again: open, close: () => db.close() };
+  const copies = async () => {
+    await db.close();
+    const server = await sharedPostgres();
+    const name = new URL(url).pathname.slice(1);
+    const copy = async () => postgresStore((await server?.createDatabase(name)) ?? '');
+    return { copy, remove: () => {} };
+  };
+  return { engine: 'postgres', db, url, again: open, copies, close: () => db.close() };
 }
 
 function fatal(error: Error): never {

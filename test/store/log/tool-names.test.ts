@@ -60,7 +60,7 @@ TEXTS.push(
 );
 TEXTS.push('mail__a__b', 'github__', '"', ' ', '*"*', 'x'.repeat(300), '*'.repeat(300));
 
-const ENTRIES: AuditEntry[] = Array.from({ length: 1500 }, (_, n) => {
+const ENTRIES: AuditEntry[] = Array.from({ length: 600 }, (_, n) => {
   // A few slots have many entries, most have one.
   const at = NOW + (n < 300 ? Math.floor(n / 100) : n * 16);
   return auditEntry({
@@ -69,7 +69,7 @@ const ENTRIES: AuditEntry[] = Array.from({ length: 1500 }, (_, n) => {
     keyId: `key-${n % 3}`,
     decision: n % 10 === 0 ? 'deny' : 'allow',
     serverName: pick(SERVERS),
-    toolName: n % 2 === 0 ? 'tool_1' : pick(TOOLS),
+    toolName: n % 2 === 0 ? 'tool_1' : (TOOLS[(n >> 1) % TOOLS.length] as string),
   });
 });
 
@@ -109,9 +109,9 @@ await onEachEngine(store => {
     test(`finds what brute force finds: ${text.slice(0, 20)}`, async () => {
       for (const limit of [70, 1000]) {
         expect(await found(text, {}, limit)).toEqual(wanted(text, ENTRIES, () => true));
-        const more = { keyId: 'key-1', decision: 'deny', from: NOW + 1, to: NOW + 20_000 } as const;
+        const more = { keyId: 'key-1', decision: 'deny', from: NOW + 1, to: NOW + 8000 } as const;
         const also = (e: AuditEntry) =>
-          e.keyId === 'key-1' && e.decision === 'deny' && e.at > NOW && e.at < NOW + 20_000;
+          e.keyId === 'key-1' && e.decision === 'deny' && e.at > NOW && e.at < NOW + 8000;
         expect(await found(text, more, limit)).toEqual(wanted(text, ENTRIES, also));
       }
     });
