@@ -5,7 +5,7 @@ import { steadyClock } from './clock.ts';
 import { verifierKeyText } from './core/log/checkpoint.ts';
 import type { MetricFamily } from './core/wire/metric.ts';
 import type { Demo } from './demo/fill.ts';
-import type { PrintApproval } from './guard/approvals/notify/notify.ts';
+import type { PrintApproval } from './guard/approvals/notify/send.ts';
 import { undeclaredChannels } from './guard/approvals/undeclared-channels.ts';
 import type { Deps } from './guard/deps.ts';
 import { setUpStore, showFirstKey } from './guard/first-start.ts';

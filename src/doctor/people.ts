@@ -1,7 +1,8 @@
 // The checks of the ways to people: mail server, Slack, and the addresses of other channels. Nothing is ever posted: the
 // mail server and Slack are asked whether they accept our credentials, and other servers are only connected to.
 
-import type { Channel } from '../core/policy/channel.ts';
+import { type Channel, typeOf } from '../core/channels/channels.ts';
+import { webhookExamined } from '../core/channels/slack.ts';
 import { tryMailServer } from '../guard/approvals/notify/mail-server.ts';
 import { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import type { Config } from '../settings/config.ts';
@@ -17,7 +18,7 @@ export function peopleChecks(config: Config): Examination[] {
   if (smtpUrl !== null) checks.push({ name: 'mail', run: async () => [await mailFound(smtpUrl)] });
   if (slackBotToken !== null)
     checks.push({ name: 'slack', run: async () => [await slackFound(slackApiUrl, slackBotToken)] });
-  if (slackWebhookUrl !== null) checks.push(webhookCheck('slack webhook', slackWebhookUrl));
+  if (slackWebhookUrl !== null) checks.push(formCheck('slack webhook', webhookExamined(slackWebhookUrl)));
   if (notifyUrl !== null) checks.push(addressCheck('notifier', notifyUrl, 'TOOLGATE_NOTIFY_URL'));
   for (const [name, channel] of Object.entries(config.channels)) {
     const check = channelCheck(name, channel);
@@ -29,8 +30,10 @@ export function peopleChecks(config: Config): Examination[] {
 /** Channels by e-mail and by Slack's bot use servers that have a check of their own. */
 function channelCheck(channelName: string, channel: Channel): Examination | null {
   const name = `channel ${channelName}`;
-  if ('webhookUrl' in channel) return webhookCheck(name, channel.webhookUrl);
-  return 'url' in channel ? addressCheck(name, channel.url, `channels.${channelName}.url`) : null;
+  const examined = typeOf(channel).examined?.(channel) ?? null;
+  if (examined === null) return null;
+  if ('fine' in examined) return formCheck(name, examined);
+  return addressCheck(name, examined.connect, `channels.${channelName}.${examined.field}`);
 }
 
 async function mailFound(smtpUrl: string): Promise<Found> {
@@ -65,21 +68,8 @@ async function slackFound(apiUrl: string, token: string): Promise<Found> {
   }
 }
 
-const WEBHOOK = /^https:\/\/hooks\.slack(-gov)?\.com\/(services|workflows|triggers)\/\S+/;
-
-/** A message cannot be tried without posting it. */
-function webhookCheck(name: string, url: string): Examination {
-  return {
-    name,
-    run: async () => [
-      WEBHOOK.test(url)
-        ? good(name, 'The address has the form of a Slack webhook. Send a test message to try it.')
-        : warning(
-            name,
-            `The address at ${new URL(url).host} does not have the form of a Slack webhook (https://hooks.slack.com/services/…): compare it with the one that Slack shows.`,
-          ),
-    ],
-  };
+function formCheck(name: string, { fault, fine }: { fault: string | null; fine: string }): Examination {
+  return { name, run: async () => [fault === null ? good(name, fine) : warning(name, fault)] };
 }
 
 /** `setting` says what to change. */

@@ -1,8 +1,8 @@
 // What every operation of the guard depends on: the store, the secrets, the clock and the settings. Operations are
 // functions that take it as their first argument, and each is one transaction.
 
+import type { Channels } from '../core/channels/channels.ts';
 import type { Drift } from '../core/decision/decide.ts';
-import type { Channels } from '../core/policy/channel.ts';
 import type { Db } from '../store/engine/db.ts';
 import type { ChannelKind } from '../store/notifications.ts';
 import type { HeldDetails } from './approvals/details.ts';

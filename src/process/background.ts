@@ -2,7 +2,8 @@
 // log. Each kind of work depends only on the store, logs what it did, and is finished before the service stops.
 
 import { lapses } from '../guard/approvals/approvals.ts';
-import { notifications, type PrintApproval } from '../guard/approvals/notify/notify.ts';
+import { notifications } from '../guard/approvals/notify/notify.ts';
+import type { PrintApproval } from '../guard/approvals/notify/send.ts';
 import { messageChanges } from '../guard/approvals/notify/slack-bot/posted.ts';
 import { forgetCounts } from '../guard/check/limit-admin.ts';
 import { Chores } from '../guard/chores.ts';

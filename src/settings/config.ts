@@ -4,8 +4,8 @@
 
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import { type Channel, type Channels, typeOf } from '../core/channels/channels.ts';
 import type { ShippingTargets } from '../core/log/shipping.ts';
-import type { Channel, Channels } from '../core/policy/channel.ts';
 import { TRACE_ID } from '../core/wire/trace-context.ts';
 import { readChannels } from './channel-settings.ts';
 import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
@@ -267,20 +267,9 @@ function checkSlack({ slackBotToken, slackSigningSecret }: Config): void {
   );
 }
 
-function checkChannels({ channels, smtpUrl, slackBotToken, slackWebhookUrl }: Config): void {
-  for (const [name, channel] of Object.entries(channels)) {
-    if (isMail(channel) && smtpUrl === null) {
-      throw new ConfigError(
-        `channels.${name} sends e-mail but TOOLGATE_SMTP_URL is not set: set it to your mail server, for example ` +
-          'smtp://user:password@host:587.',
-      );
-    }
-    // Without a bot, the service's own webhook carries links.
-    if ('channel' in channel && slackBotToken === null && slackWebhookUrl === null) {
-      throw new ConfigError(
-        `channels.${name} posts to Slack but nothing says how: set TOOLGATE_SLACK_BOT_TOKEN and ` +
-          'TOOLGATE_SLACK_SIGNING_SECRET to those of your Slack app, or TOOLGATE_SLACK_WEBHOOK_URL to an incoming webhook.',
-      );
-    }
+function checkChannels(config: Config): void {
+  for (const [name, channel] of Object.entries(config.channels)) {
+    const fault = typeOf(channel).lacks?.(channel, config) ?? null;
+    if (fault !== null) throw new ConfigError(`channels.${name} ${fault}`);
   }
 }

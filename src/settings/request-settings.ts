@@ -1,5 +1,5 @@
-// Reads what channels and shipping have in common in the server file: the address and the headers of the requests that
-// they send. Both may be secrets, so no message quotes them.
+// Reads what channels and shipping have in common in the server file: the addresses, headers and keys of the requests that
+// they send. They may be secrets, so no message quotes them.
 
 import { isObject } from '../core/wire/json.ts';
 import type { ConfigError } from './server-file.ts';
@@ -24,6 +24,14 @@ export function url(fields: Fields, name: string, what: string, wrong: Complain)
     if (typeof value === 'string' && webUrl(value) !== '') return value;
   } catch {}
   throw wrong(`.${name} must be an http:// or https:// address, without a user name or password in it.`);
+}
+
+/** A text of this form, which may be a secret. */
+export function text(fields: Fields, name: string, form: RegExp, what: string, wrong: Complain): string {
+  const given = fields[name];
+  if (given === undefined || given === null) throw wrong(` needs "${name}", ${what}.`);
+  if (typeof given === 'string' && form.test(given)) return given;
+  throw wrong(`.${name} must be ${what}, as a text.`);
 }
 
 export function headers({ headers: given }: Fields, wrong: Complain): { headers?: Record<string, string> } {

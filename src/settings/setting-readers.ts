@@ -2,7 +2,7 @@
 // "NAME is …: it must be …".
 
 import ipaddr from 'ipaddr.js';
-import { asciiLowerCase } from '../core/text/email.ts';
+import { asciiLowerCase, isEmail } from '../core/text/email.ts';
 import { parseDuration } from '../core/time/duration.ts';
 import { TRACE_ID } from '../core/wire/trace-context.ts';
 
@@ -145,10 +145,6 @@ export function emails(raw: string): string[] {
   const found = list(raw);
   if (!found.every(isEmail)) throw new Wrong('e-mail addresses, comma-separated');
   return found;
-}
-
-export function isEmail(text: string): boolean {
-  return /^[^\s@<>,]+@[^\s@<>,]+$/.test(text);
 }
 
 export function domains(raw: string): string[] {

@@ -16,7 +16,7 @@ import { isChannelName } from '../core/policy/channel.ts';
 import { didYouMean } from '../core/text/did-you-mean.ts';
 import { parseDuration } from '../core/time/duration.ts';
 import { isObject } from '../core/wire/json.ts';
-import { type Complain, type Fields, headers, url } from './request-settings.ts';
+import { type Complain, type Fields, headers, text, url } from './request-settings.ts';
 import { ConfigError } from './server-file.ts';
 
 /** The fields of each type besides `type`. */
@@ -141,13 +141,6 @@ function syslogServer(
     port: isUsual ? 443 : Number(port || SYSLOG_PORT),
     caFile,
   };
-}
-
-function text(fields: Fields, name: string, form: RegExp, what: string, wrong: Complain): string {
-  const given = fields[name];
-  if (given === undefined || given === null) throw wrong(` needs "${name}", ${what}.`);
-  if (typeof given === 'string' && form.test(given)) return given;
-  throw wrong(`.${name} must be ${what}, as a text.`);
 }
 
 /** One of the given words, or `fallback` if the field is not there. */

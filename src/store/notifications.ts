@@ -1,11 +1,12 @@
 // Notifications that carry an approval's link to a person. The token is stored encrypted, and only until it was sent or
 // the approval has ended.
 
+import { CHANNEL_TYPES } from '../core/channels/channels.ts';
 import type { Queries, Transaction } from './engine/db.ts';
 import { CHANGE_MESSAGE } from './posted-messages.ts';
 
 /** The ways in which a link can reach a person; `unknown` is that of a named channel which this replica does not know. */
-export const CHANNEL_KINDS = ['email', 'slack', 'http', 'terminal', 'teams', 'unknown'] as const;
+export const CHANNEL_KINDS = [...CHANNEL_TYPES, 'terminal', 'unknown'] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
 
 export type NotificationStatus = 'pending' | 'sent' | 'failed' | 'dropped';

@@ -1,8 +1,8 @@
 // toolgate config: lists every setting with its meaning, default, current value and origin.
 
 import type { Command } from 'commander';
+import type { Channel } from '../../core/channels/channels.ts';
 import { hostOf, type ShippingTarget } from '../../core/log/shipping.ts';
-import type { Channel } from '../../core/policy/channel.ts';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../settings/config.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';

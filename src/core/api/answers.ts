@@ -806,7 +806,7 @@ export interface Answers {
   'GET /admin/v1/notifications/channels': {
     channels: {
       name: string;
-      type: 'email' | 'slack' | 'http' | 'terminal' | 'teams' | 'unknown';
+      type: 'email' | 'slack' | 'teams' | 'http' | 'terminal' | 'unknown';
       target: string | null;
       state: 'ok' | 'failing' | 'unused';
       sent: number;
@@ -819,7 +819,7 @@ export interface Answers {
   };
   'POST /admin/v1/notifications/channels/{name}/test': {
     results: {
-      type: 'email' | 'slack' | 'http' | 'terminal' | 'teams' | 'unknown';
+      type: 'email' | 'slack' | 'teams' | 'http' | 'terminal' | 'unknown';
       error: string | null;
     }[];
   };

@@ -14,6 +14,11 @@ export function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, found => found.toLowerCase());
 }
 
+/** Whether a text could be an address, alone and without a name. */
+export function isEmail(text: string): boolean {
+  return /^[^\s@<>,]+@[^\s@<>,]+$/.test(text);
+}
+
 /** Whether the address is ASCII only; many characters outside ASCII look like another one. */
 export function isPlainEmail(email: string): boolean {
   return ASCII.test(email);

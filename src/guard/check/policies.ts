@@ -1,8 +1,9 @@
 // Creates policies, replaces them by new versions, and deletes those that no key uses. Compiled versions are kept in
 // memory; a version never changes, so a kept one is never stale.
 
+import type { Channels } from '../../core/channels/channels.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
-import { type Channels, isKnownChannel, unknownChannel } from '../../core/policy/channel.ts';
+import { isKnownChannel, unknownChannel } from '../../core/policy/channel.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/policy/compiled-policy.ts';
 import type { Limits, Rule } from '../../core/policy/policy.ts';
 import { type Fault, policyFaults } from '../../core/policy/rule-faults.ts';

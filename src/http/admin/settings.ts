@@ -1,7 +1,7 @@
 // /admin/v1/settings: shows how the service is configured, as `toolgate config` prints it. Secrets are masked.
 
 import { z } from 'zod';
-import { CHANNEL_TYPES } from '../../core/policy/channel.ts';
+import { CHANNEL_TYPES } from '../../core/channels/channels.ts';
 import { type Route, route } from '../serving/route.ts';
 
 const setting = z.object({

@@ -2,10 +2,10 @@
 // Every send has its own connection and one time limit, so a server that stalls delays nothing else.
 
 import { isIP } from 'node:net';
+import { clipped, fullName, type NotificationMessage } from '../../../core/channels/message.ts';
 import { visible } from '../../../core/text/visible.ts';
 import { lookUp } from '../../outgoing/dns.ts';
 import { htmlText, plainText } from './mail-text.ts';
-import { clipped, fullName, type NotificationMessage } from './message.ts';
 
 const TIMEOUT_MS = 15_000;
 const NAME_CHARS = 120;

@@ -1,15 +1,16 @@
 // Whether messages about approvals reach people: for each channel how its newest messages did, and a test message that is
 // sent at once, in the same way as a real one. A test asks nothing: its links lead to no approval.
 
+import { typeOf } from '../../../core/channels/channels.ts';
+import { approvalLinks, type NotificationMessage } from '../../../core/channels/message.ts';
 import { GuardError } from '../../../core/errors.ts';
-import { type Channel, DEFAULT_CHANNEL } from '../../../core/policy/channel.ts';
-import { maskedEmail, maskedUrl } from '../../../core/text/masked.ts';
+import { DEFAULT_CHANNEL } from '../../../core/policy/channel.ts';
 import { type ChannelKind, listNewestOf, type SentMessage } from '../../../store/notifications.ts';
 import type { Deps } from '../../deps.ts';
 import { newId } from '../../ids.ts';
-import { approvalLinks, type NotificationMessage } from './message.ts';
-import { type NotifySettings, sendBy } from './notify.ts';
+import type { NotifySettings } from './notify.ts';
 import { type Route, type RouteSettings, routeOf } from './route.ts';
+import { sendBy } from './send.ts';
 
 /** How many of its messages say how a channel does. */
 export const NEWEST = 100;
@@ -78,10 +79,7 @@ function routeTo(settings: RouteSettings, { name, type }: Known): Route | string
 
 function targetOf(route: Route | string): string | null {
   if (typeof route === 'string' || route.channel.type === 'terminal') return null;
-  const channel: Channel = route.channel;
-  if ('to' in channel) return channel.to.map(maskedEmail).join(', ') || null;
-  if ('channel' in channel) return channel.channel;
-  return maskedUrl('webhookUrl' in channel ? channel.webhookUrl : channel.url);
+  return typeOf(route.channel).target(route.channel);
 }
 
 export interface TestResult {

@@ -9,7 +9,7 @@ import {
   type NotificationMessage,
   needs,
   shownLines,
-} from './message.ts';
+} from '../../../core/channels/message.ts';
 
 export function plainText(message: NotificationMessage): string {
   const all = [...facts(message), ...needs(message)];

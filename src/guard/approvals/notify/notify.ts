@@ -1,9 +1,9 @@
 // Makes one attempt to send one notification: decrypts the token, makes the link from it and sends that through the
-// channel. The token is deleted once it was sent or the approval has ended. The channels make the texts and send them.
+// channel. The token is deleted once it was sent or the approval has ended. send.ts sends, and so does slack-bot/.
 
 import { beginningOf } from '../../../core/approvals/details.ts';
 import { waitAfter } from '../../../core/approvals/event.ts';
-import type { Channel } from '../../../core/policy/channel.ts';
+import { approvalLinks, type NotificationMessage } from '../../../core/channels/message.ts';
 import { type ApprovalRecord, findApproval } from '../../../store/approvals.ts';
 import { findKey, type KeyRecord } from '../../../store/keys.ts';
 import {
@@ -16,32 +16,18 @@ import { recordPosted } from '../../../store/posted-messages.ts';
 import type { Deps } from '../../deps.ts';
 import { decryptNotify, type KeyNotify } from '../../keys.ts';
 import type { Job } from '../../outgoing/worker.ts';
-import { callFacts } from './call-facts.ts';
-import { sendEmail } from './email.ts';
-import { sendNotification } from './http.ts';
-import { approvalLinks, type NotificationMessage } from './message.ts';
-import { NO_ADDRESS, type Route, type RouteSettings, routeOf } from './route.ts';
-import { sendSlack } from './slack.ts';
+import { callFacts } from '../call-facts.ts';
+import { type Route, routeOf } from './route.ts';
+import { type SendSettings, sendBy } from './send.ts';
 import { type SlackApi, SlackError } from './slack-bot/api.ts';
 import { questionFor } from './slack-bot/posted.ts';
-import { sendTeams } from './teams.ts';
-import { terminalText } from './terminal.ts';
 
 /** Where notifications go, and how. */
-export interface NotifySettings extends RouteSettings {
+export interface NotifySettings extends SendSettings {
   publicUrl: string;
-  smtpUrl: string | null;
-  mailFrom: string | null;
   /** Null if no Slack app is configured. */
   slack: SlackApi | null;
-  print: PrintApproval;
 }
-
-/** Prints the text of a notification, or keeps it until then in a file and prints where; `textOf` makes the text. */
-export type PrintApproval = (
-  about: { name: string; until: string },
-  textOf: (keptIn: string | null) => string,
-) => Promise<void>;
 
 /** The job that sends the notifications that are due. `onAttempt` is given what went wrong, or null. */
 export function notifications(
@@ -174,41 +160,6 @@ async function prepared(
     await sendBy(settings, route, message);
     return undefined;
   };
-}
-
-/** Throws a short sentence without secrets if the receiver did not take the message. */
-export async function sendBy(
-  settings: NotifySettings,
-  { channel, rules }: Route,
-  message: NotificationMessage,
-): Promise<void> {
-  switch (channel.type) {
-    case 'email': {
-      const { smtpUrl, mailFrom: from } = settings;
-      if (smtpUrl === null || from === null)
-        throw new Error('no mail server is configured (TOOLGATE_SMTP_URL)');
-      if (channel.to.length === 0) throw new Error(NO_ADDRESS);
-      await sendEmail({ smtpUrl, from, to: [...channel.to] }, message);
-      return;
-    }
-    case 'slack':
-      return sendSlack(webhookOf(channel, settings), message, rules);
-    case 'teams':
-      return sendTeams(channel.url, message, rules);
-    case 'http':
-      return sendNotification(channel, message, rules);
-    case 'terminal':
-      return settings.print({ name: `Approval ${message.referenceId}`, until: message.expiresAt }, keptIn =>
-        terminalText(message, keptIn),
-      );
-  }
-}
-
-/** Without a bot, a channel in Slack is told by the service's own webhook. */
-function webhookOf(channel: Channel, { slackWebhookUrl }: NotifySettings): string {
-  const url = 'webhookUrl' in channel ? channel.webhookUrl : slackWebhookUrl;
-  if (url === null) throw new Error('no Slack app is configured (TOOLGATE_SLACK_BOT_TOKEN)');
-  return url;
 }
 
 function next(deps: Deps, outcome: Outcome, leased: LeasedNotification, approval: ApprovalRecord) {

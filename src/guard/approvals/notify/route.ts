@@ -1,7 +1,8 @@
 // Finds out where a notification goes: to a named channel, to the service's own settings, or to the targets of its key.
 // The settings are read when it is sent, so a changed address is used by the next attempt.
 
-import { type Channel, type Channels, DEFAULT_CHANNEL, findChannel } from '../../../core/policy/channel.ts';
+import type { Channel, Channels } from '../../../core/channels/channels.ts';
+import { DEFAULT_CHANNEL, findChannel } from '../../../core/policy/channel.ts';
 import type { ChannelKind, LeasedNotification } from '../../../store/notifications.ts';
 import type { KeyNotify, NotifyTargets } from '../../keys.ts';
 import type { TargetRules } from '../../outgoing/addresses.ts';

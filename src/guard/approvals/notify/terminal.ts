@@ -1,8 +1,15 @@
 // The text of a notification for a terminal: the few lines that a person needs for an answer. The caller prints them, or
 // keeps them in a file if nobody reads a terminal; a log then gets them without the links.
 
+import {
+  facts,
+  fullName,
+  lapse,
+  linksOf,
+  type NotificationMessage,
+  needs,
+} from '../../../core/channels/message.ts';
 import { visible } from '../../../core/text/visible.ts';
-import { facts, fullName, lapse, linksOf, type NotificationMessage, needs } from './message.ts';
 
 const SHOWN = new Set(['Key', 'Session', 'Reason']);
 const LABELS = { approve: 'Approve', deny: 'Deny', review: 'Review' };

@@ -3,11 +3,12 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Details } from '../../../../src/core/approvals/details.ts';
-import { sendNotification } from '../../../../src/guard/approvals/notify/http.ts';
+import { http } from '../../../../src/core/channels/http.ts';
+import { approvalLinks, type NotificationMessage } from '../../../../src/core/channels/message.ts';
+import { webhookPost } from '../../../../src/core/channels/slack.ts';
+import { teams } from '../../../../src/core/channels/teams.ts';
 import { htmlText, plainText } from '../../../../src/guard/approvals/notify/mail-text.ts';
-import { approvalLinks, type NotificationMessage } from '../../../../src/guard/approvals/notify/message.ts';
-import { sendSlack } from '../../../../src/guard/approvals/notify/slack.ts';
-import { sendTeams } from '../../../../src/guard/approvals/notify/teams.ts';
+import { sendPost } from '../../../../src/guard/approvals/notify/send.ts';
 import { terminalText } from '../../../../src/guard/approvals/notify/terminal.ts';
 import { Receiver } from '../../../support/receiver.ts';
 import { type Card, readCard } from '../../../support/teams.ts';
@@ -53,9 +54,9 @@ async function arrived(send: (url: string) => Promise<void>): Promise<string> {
   await send(receiver.url);
   return receiver.arrivals.at(-1)?.text ?? '';
 }
-const slackText = (about: NotificationMessage) => arrived(url => sendSlack(url, about, rules));
+const slackText = (about: NotificationMessage) => arrived(url => sendPost(webhookPost(url, about), rules));
 const teamsCard = async (about: NotificationMessage): Promise<Card> =>
-  readCard(await arrived(url => sendTeams(url, about, rules)));
+  readCard(await arrived(url => sendPost(teams.post({ url }, about), rules)));
 const teamsText = async (about: NotificationMessage) => {
   const { lines, actions } = await teamsCard(about);
   return [...lines, ...actions.map(each => `${each.title} ${each.url} `)].join('\n');
@@ -138,7 +139,7 @@ test('a terminal, whose text may end in a log, shows no details', () => {
 
 test('a notifier gets details as data, and nothing of them if it must not', async () => {
   const json = async (about: NotificationMessage) =>
-    JSON.parse(await arrived(url => sendNotification({ url }, about, rules)));
+    JSON.parse(await arrived(url => sendPost(http.post({ url }, about), rules)));
   expect((await json(shown)).details).toEqual(details);
   expect(await json(hidden)).not.toHaveProperty('details');
   expect(await json(hidden)).toMatchObject({ reviewUrl: message.reviewUrl, reviewFirst: true });
@@ -233,7 +234,7 @@ describe('the card for Teams', () => {
 
   test('fails by name, without what the receiver repeats', async () => {
     const refused = (url: string) =>
-      sendTeams(url, message, rules).then(
+      sendPost(teams.post({ url }, message), rules).then(
         () => 'sent',
         (error: Error) => error.message,
       );
@@ -259,7 +260,9 @@ describe('the card for Teams', () => {
     expect(await refused(`http://127.0.0.1:${older.port}/`)).toBe('Teams answered 429');
     await older.stop(true);
     expect(
-      await sendTeams(receiver.url, message, { allowPrivate: false }).catch((error: Error) => error.message),
+      await sendPost(teams.post({ url: receiver.url }, message), { allowPrivate: false }).catch(
+        (error: Error) => error.message,
+      ),
     ).toContain('loopback');
   });
 });

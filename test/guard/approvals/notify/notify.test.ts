@@ -3,16 +3,13 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { http } from '../../../../src/core/channels/http.ts';
+import { approvalLinks, clipped, type NotificationMessage } from '../../../../src/core/channels/message.ts';
+import { webhookPost } from '../../../../src/core/channels/slack.ts';
 import { visible } from '../../../../src/core/text/visible.ts';
 import { sendEmail } from '../../../../src/guard/approvals/notify/email.ts';
-import { sendNotification } from '../../../../src/guard/approvals/notify/http.ts';
 import { htmlText, plainText } from '../../../../src/guard/approvals/notify/mail-text.ts';
-import {
-  approvalLinks,
-  clipped,
-  type NotificationMessage,
-} from '../../../../src/guard/approvals/notify/message.ts';
-import { sendSlack } from '../../../../src/guard/approvals/notify/slack.ts';
+import { sendPost } from '../../../../src/guard/approvals/notify/send.ts';
 import { terminalText } from '../../../../src/guard/approvals/notify/terminal.ts';
 
 const closing: (() => unknown)[] = [];
@@ -389,7 +386,7 @@ describe('by HTTP', () => {
   test('is exactly the documented JSON', async () => {
     const { url, seen } = httpReceiver(204, '');
     const extra = { ...hostile, token: TOKEN, args: { secret: 1 } };
-    await sendNotification({ url }, extra, rules);
+    await sendPost(http.post({ url }, extra), rules);
     const {
       id: _,
       approverGroup: __,
@@ -405,36 +402,36 @@ describe('by HTTP', () => {
     const more = { sessionLabel: null, personEmail, approverGroup: 'finance', votesNeeded: 2, details };
     const signed = { ...more, proof: 'passkey' as const };
     const two = { ...message, ...signed };
-    await sendNotification({ url, headers: { 'X-Key': 'abc' } }, two, rules);
+    await sendPost(http.post({ url, headers: { 'X-Key': 'abc' } }, two), rules);
     expect(seen[1]).toMatchObject({ key: 'abc', json: signed });
   });
 
   test('only a 2xx is success, and an echo of the links stays out of the error', async () => {
     const last = httpReceiver(299);
-    await sendNotification({ url: last.url }, message, rules);
-    await sendSlack(last.url, message, rules);
+    await sendPost(http.post({ url: last.url }, message), rules);
+    await sendPost(webhookPost(last.url, message), rules);
     expect(last.seen).toHaveLength(2);
     for (const status of [300, 302, 400, 404, 500]) {
       const { url } = httpReceiver(status, 'echo');
-      expect(await failure(sendNotification({ url }, message, rules))).toBe(
+      expect(await failure(sendPost(http.post({ url }, message), rules))).toBe(
         `the notifier answered ${status}`,
       );
-      expect(await failure(sendSlack(url, message, rules))).toBe(`Slack answered ${status}`);
+      expect(await failure(sendPost(webhookPost(url, message), rules))).toBe(`Slack answered ${status}`);
     }
   });
 
   test('the rules on addresses and the time limit hold', async () => {
     const { url, seen } = httpReceiver();
     const strict = { allowPrivate: false };
-    expect(await failure(sendNotification({ url }, message, strict))).toContain('loopback');
-    expect(await failure(sendSlack(url, message, strict))).toContain('loopback');
+    expect(await failure(sendPost(http.post({ url }, message), strict))).toContain('loopback');
+    expect(await failure(sendPost(webhookPost(url, message), strict))).toContain('loopback');
     expect(seen).toEqual([]);
     const silent = await rawMailServer(() => {});
     const stuck = `http://127.0.0.1:${silent.port}/`;
-    expect(await failure(sendNotification({ url: stuck }, message, rules, 200))).toBe(
+    expect(await failure(sendPost(http.post({ url: stuck }, message), rules, 200))).toBe(
       'no answer within 0.2 s',
     );
-    expect(await failure(sendSlack(stuck, message, rules, 200))).toBe('no answer within 0.2 s');
+    expect(await failure(sendPost(webhookPost(stuck, message), rules, 200))).toBe('no answer within 0.2 s');
   });
 });
 
@@ -450,7 +447,7 @@ interface SlackJson {
 
 async function slackJson(about: NotificationMessage): Promise<SlackJson> {
   const { url, seen } = httpReceiver();
-  await sendSlack(url, about, rules);
+  await sendPost(webhookPost(url, about), rules);
   return seen[0]!.json as SlackJson;
 }
 
@@ -486,6 +483,6 @@ describe('by Slack', () => {
 
   test('its own word for an error is repeated', async () => {
     const { url } = httpReceiver(404, 'no_service');
-    expect(await failure(sendSlack(url, message, rules))).toBe('Slack answered 404 (no_service)');
+    expect(await failure(sendPost(webhookPost(url, message), rules))).toBe('Slack answered 404 (no_service)');
   });
 });

@@ -4,8 +4,6 @@
 
 import { answeredBy } from '../../../../core/approvals/approval.ts';
 import { DETAILS_GONE, type Details } from '../../../../core/approvals/details.ts';
-import { visible } from '../../../../core/text/visible.ts';
-import type { ApprovalRecord } from '../../../../store/approvals.ts';
 import {
   type CallFacts,
   callLines,
@@ -17,8 +15,16 @@ import {
   needs,
   REVIEW,
   REVIEW_FIRST,
-} from '../message.ts';
-import { DETAIL_SECTIONS, packed, plain, SECTION_CHARS, slackEscape } from '../slack.ts';
+} from '../../../../core/channels/message.ts';
+import {
+  DETAIL_SECTIONS,
+  packed,
+  plain,
+  SECTION_CHARS,
+  slackEscape,
+} from '../../../../core/channels/slack-text.ts';
+import { visible } from '../../../../core/text/visible.ts';
+import type { ApprovalRecord } from '../../../../store/approvals.ts';
 import type { SlackMessage } from './api.ts';
 
 /** A press of one of these answers. Slack also reports when somebody opens the link, which answers nothing. */

@@ -15,7 +15,7 @@ import {
 import { listVotes } from '../../../../store/votes.ts';
 import type { Deps } from '../../../deps.ts';
 import type { Job } from '../../../outgoing/worker.ts';
-import { callFacts } from '../call-facts.ts';
+import { callFacts } from '../../call-facts.ts';
 import { type SlackApi, SlackError, type SlackMessage } from './api.ts';
 import { type About, endedMessage, questionMessage, type Shown } from './message.ts';
 

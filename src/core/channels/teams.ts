@@ -1,8 +1,8 @@
-// Sends a notification to Microsoft Teams: an Adaptive Card with link buttons, posted to the address of a workflow. All
+// Microsoft Teams: an Adaptive Card with link buttons, posted to the address of a workflow. All
 // texts are runs, in which Teams reads no Markdown (it does in a TextBlock and in a Fact).
 
-import type { TargetRules } from '../../outgoing/addresses.ts';
-import { sendJson } from '../../outgoing/send.ts';
+import { maskedUrl } from '../text/masked.ts';
+import { isSuccess, type PostedType } from './channel-type.ts';
 import {
   advice,
   clipped,
@@ -16,24 +16,24 @@ import {
   shownLines,
 } from './message.ts';
 
-const TIMEOUT_MS = 15_000;
 /** Teams refuses a message of more than 28 KB, by its documentation; others saw refusals from 21 KB on. */
 const MAX_BYTES = 20_000;
 const NAME_CHARS = 400;
 const FACT_CHARS = 300;
 
-export async function sendTeams(
-  url: string,
-  message: NotificationMessage,
-  rules: TargetRules,
-  timeoutMs = TIMEOUT_MS,
-): Promise<void> {
-  const body = JSON.stringify(teamsMessage(message));
-  const { status, response } = await sendJson({ url, headers: {}, body, timeoutMs, rules });
-  if (status < 200 || status > 299) throw new Error(`Teams answered ${status}`);
+export const teams: PostedType<{ url: string }> = {
+  fields: ['url'],
+  read: ({ url }) => ({ url: url('url', 'the address of the workflow') }),
+  target: ({ url }) => maskedUrl(url),
+  examined: ({ url }) => ({ connect: url, field: 'url' }),
+  post: ({ url }, message) => ({ url, body: JSON.stringify(teamsMessage(message)), fault }),
+};
+
+function fault(status: number, response: string): string | null {
+  if (!isSuccess(status)) return `Teams answered ${status}`;
   // Addresses of the older kind answer 200 and name the refusal in the text.
   const refused = /returned HTTP error (\d{3})\b/.exec(response)?.[1];
-  if (refused !== undefined) throw new Error(`Teams answered ${refused}`);
+  return refused === undefined ? null : `Teams answered ${refused}`;
 }
 
 function teamsMessage(message: NotificationMessage) {

@@ -1,11 +1,11 @@
 // What a notification says to the person who is asked, as data. Names and details come from agents. They are shown
-// unchanged, except that invisible characters, and those that reorder text, are written as escapes. mail-text.ts and the
-// channels beside this file make texts of it.
+// unchanged, except that invisible characters, and those that reorder text, are written as escapes. The types of
+// channels make texts of it.
 
-import type { Resolution } from '../../../core/approvals/approval.ts';
-import type { Details } from '../../../core/approvals/details.ts';
-import { joinName } from '../../../core/text/name.ts';
-import { visible } from '../../../core/text/visible.ts';
+import type { Resolution } from '../approvals/approval.ts';
+import type { Details } from '../approvals/details.ts';
+import { joinName } from '../text/name.ts';
+import { visible } from '../text/visible.ts';
 
 /** What every message says about the call. */
 export interface CallFacts {

@@ -1,21 +1,21 @@
-// Sends a notification as a JSON POST to an address of the operator's choice. Names are sent unchanged; the receiver
-// has to escape them when it shows them to a person.
+// A JSON POST to an address of the operator's choice. Names are sent unchanged; the receiver has to escape them when it shows
+// them to a person.
 
-import type { TargetRules } from '../../outgoing/addresses.ts';
-import { sendJson } from '../../outgoing/send.ts';
+import { maskedUrl } from '../text/masked.ts';
+import { isSuccess, type PostedType } from './channel-type.ts';
 import type { NotificationMessage } from './message.ts';
 
-const TIMEOUT_MS = 15_000;
+export const http: PostedType<{ url: string; headers?: Readonly<Record<string, string>> }> = {
+  fields: ['url', 'headers'],
+  read: ({ url, headers }) => ({ url: url('url', 'the address that gets the JSON'), ...headers() }),
+  target: ({ url }) => maskedUrl(url),
+  examined: ({ url }) => ({ connect: url, field: 'url' }),
+  post: ({ url, headers = {} }, message) => ({ url, headers, body: notifierJson(message), fault }),
+};
 
-export async function sendNotification(
-  { url, headers = {} }: { url: string; headers?: Readonly<Record<string, string>> },
-  message: NotificationMessage,
-  rules: TargetRules,
-  timeoutMs = TIMEOUT_MS,
-): Promise<void> {
-  const { status } = await sendJson({ url, headers, body: notifierJson(message), timeoutMs, rules });
-  // The error does not quote the answer: a receiver that echoes the request would put the links into it.
-  if (status < 200 || status > 299) throw new Error(`the notifier answered ${status}`);
+/** The answer is not quoted: a receiver that echoes the request would put the links into it. */
+function fault(status: number): string | null {
+  return isSuccess(status) ? null : `the notifier answered ${status}`;
 }
 
 /** The fields are listed one by one, so that no other field of the object is ever sent. */

@@ -1,10 +1,10 @@
 // Reads what every message says about a call.
 
-import type { ApprovalRecord } from '../../../store/approvals.ts';
-import type { KeyRecord } from '../../../store/keys.ts';
-import { findSession } from '../../../store/sessions.ts';
-import type { Deps } from '../../deps.ts';
-import type { CallFacts } from './message.ts';
+import type { CallFacts } from '../../core/channels/message.ts';
+import type { ApprovalRecord } from '../../store/approvals.ts';
+import type { KeyRecord } from '../../store/keys.ts';
+import { findSession } from '../../store/sessions.ts';
+import type { Deps } from '../deps.ts';
 
 export async function callFacts(
   { db }: Deps,
