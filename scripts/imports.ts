@@ -39,7 +39,7 @@ const MAY: Record<string, readonly string[]> = {
   http: ['core', 'guard', 'store', 'mcp', 'doctor', 'http', 'settings', 'log.ts', 'metrics'],
   telemetry: ['core', 'telemetry', 'settings'],
   cli: ['core', 'cli', 'settings', 'log.ts'],
-  'cli/banner.ts': ['main.ts', 'cli', 'process/printed-secrets.ts'],
+  'cli/banner.ts': ['main.ts', 'cli', 'core/default-port.ts', 'process/printed-secrets.ts'],
   'cli/commands/serve.ts': ['main.ts', 'settings', 'log.ts', 'cli', 'process/printed-secrets.ts'],
   'cli/commands/demo.ts': ['main.ts', 'settings', 'cli'],
   'cli/commands/backup.ts': ['cli', 'settings', 'store'],
@@ -92,7 +92,13 @@ const ONLY: Record<string, RegExp> = {
   pino: /^log\.ts$/,
 };
 /** `toolgate hook` has to start at once, so it uses nothing but its own files and these. */
-const HOOK_MODULES = ['node:fs', 'node:os', 'node:path', '../../core/agents.ts'];
+const HOOK_MODULES = [
+  'node:fs',
+  'node:os',
+  'node:path',
+  '../../core/agents.ts',
+  '../../core/default-port.ts',
+];
 /** The core is pure: it uses no built-in module, and no package except the YAML reader and the parser of patterns. */
 const CORE_PACKAGES = ['yaml', '@bufbuild/re2'];
 

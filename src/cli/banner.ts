@@ -2,6 +2,7 @@
 // the first operator. Where these must not be printed, they are entries of a file, and the text names the file.
 
 import { delimiter, dirname, resolve } from 'node:path';
+import { DEFAULT_PORT } from '../core/default-port.ts';
 import type { Welcome } from '../main.ts';
 import type { PrintedSecret } from '../process/printed-secrets.ts';
 import type { IO } from './io.ts';
@@ -66,8 +67,6 @@ export interface Place {
   dataDir: string;
 }
 
-const USUAL_PORT = 8787;
-
 /** What makes the command line work in other terminals, in any folder. Nothing, if `toolgate` is installed there already. */
 async function commandLine(io: IO, { port, dataDir }: Place): Promise<string[]> {
   // What this loads must not delay the start.
@@ -76,6 +75,6 @@ async function commandLine(io: IO, { port, dataDir }: Place): Promise<string[]> 
   const folder = dirname(program);
   if (more.length > 0 || (io.env['PATH'] ?? '').split(delimiter).includes(folder)) return [];
   const words = [`PATH="${folder}:$PATH"`, `TOOLGATE_DATA_DIR="${resolve(io.cwd, dataDir)}"`];
-  if (port !== USUAL_PORT) words.push(`TOOLGATE_PORT=${port}`);
+  if (port !== DEFAULT_PORT) words.push(`TOOLGATE_PORT=${port}`);
   return [`  Command line, in other terminals: export ${words.join(' ')}`];
 }

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import { DEFAULT_PORT } from '../core/default-port.ts';
 import { usageError } from './exit.ts';
 import { Http } from './http.ts';
 import type { IO } from './io.ts';
@@ -19,7 +20,6 @@ export interface AdminOptions extends ServiceOptions {
   adminToken?: string;
 }
 
-const DEFAULT_PORT = '8787';
 export const GROUP = 'Connection:';
 
 export function withService(command: Command): Command {
@@ -63,7 +63,7 @@ export function baseUrl(io: IO, options: ServiceOptions): string {
 function localUrl({ env }: IO): string {
   const [port, host] = [env['TOOLGATE_PORT'] ?? '', env['TOOLGATE_HOST'] ?? ''];
   // A port that is none is not ours: Kubernetes sets TOOLGATE_PORT=tcp://… beside a service of that name.
-  const known = /^[1-9]\d{0,4}$/.test(port) ? port : DEFAULT_PORT;
+  const known = /^[1-9]\d{0,4}$/.test(port) ? port : String(DEFAULT_PORT);
   const everywhere = host === '' || host === '0.0.0.0' || host === '::';
   return `http://${everywhere ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${known}`;
 }

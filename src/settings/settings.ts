@@ -2,6 +2,7 @@
 // telemetry-settings.ts those about OpenTelemetry; config.ts finds
 // the texts and compares settings with each other.
 
+import { DEFAULT_PORT } from '../core/default-port.ts';
 import { NOTIFY_SETTINGS, PEOPLE_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';
 import { optional, secret, setting } from './setting.ts';
 import {
@@ -26,7 +27,12 @@ import { TELEMETRY_SETTINGS } from './telemetry-settings.ts';
 const MIB = 1024 * 1024;
 
 export const SETTINGS = {
-  port: setting('TOOLGATE_PORT', '8787', wholeNumber(0, 65535), 'Port to listen on; 0 takes a free one.'),
+  port: setting(
+    'TOOLGATE_PORT',
+    String(DEFAULT_PORT),
+    wholeNumber(0, 65535),
+    'Port to listen on; 0 takes a free one.',
+  ),
   grpcPort: optional(
     'TOOLGATE_GRPC_PORT',
     wholeNumber(1, 65535),

@@ -71,7 +71,7 @@ export function removalPlan(targets: readonly Target[], memory: Memory): Change[
 
 /** Which parts of the client are in the files. A file that cannot be read says why instead. */
 export function connectedParts(io: IO, client: Client, scope: Scope): Part[] | string {
-  const setup = { baseUrl: 'http://127.0.0.1:8787', key: '', command: '' };
+  const setup = { baseUrl: 'http://127.0.0.1', key: '', command: '' };
   const found: Part[] = [];
   for (const part of ['hooks', 'mcp'] as const) {
     for (const { path, format, entries } of targetsOf(io, client, scope, [part], setup)) {

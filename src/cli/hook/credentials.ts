@@ -5,6 +5,7 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { DEFAULT_PORT } from '../../core/default-port.ts';
 import { NoVerdict } from './no-verdict.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -16,7 +17,7 @@ export interface Credentials {
   key: string;
 }
 
-const DEFAULT_URL = 'http://127.0.0.1:8787';
+const DEFAULT_URL = `http://127.0.0.1:${DEFAULT_PORT}`;
 const MAX_FILE = 1024 * 1024;
 
 export function credentialsOf(agent: string, option: string | null, env: Env): Credentials {

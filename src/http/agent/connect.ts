@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { GuardError } from '../../core/errors.ts';
 import { readTicket, useTicket } from '../../guard/people/connect-tickets.ts';
+import { bearerIn } from '../serving/key-headers.ts';
 import { baseUrl } from '../serving/origin.ts';
 import { ownExecutable } from '../serving/own-executable.ts';
 import { type Route, route } from '../serving/route.ts';
@@ -73,7 +74,7 @@ function answer(type: string, body: string | Blob): Response {
 }
 
 function ticketOf(request: Request): string {
-  return /^Bearer (\S{1,200})$/i.exec(request.headers.get('authorization') ?? '')?.[1] ?? '';
+  return bearerIn(request.headers.get('authorization') ?? '') ?? '';
 }
 
 /** The address by which the other machine came here. It stands in quotes of a shell. */

@@ -10,7 +10,7 @@ import { hashToken, sameText, tokenKind } from '../../guard/secrets.ts';
 import { StoreError } from '../../store/engine/db.ts';
 import type { Role } from '../../store/operators.ts';
 import { readCookie } from './cookie.ts';
-import { carriedKey } from './key-headers.ts';
+import { bearerIn, carriedKey } from './key-headers.ts';
 import { requireSender } from './origin.ts';
 import type { Route, Who } from './route.ts';
 import type { Services } from './services.ts';
@@ -150,7 +150,7 @@ const noBearer = (what: string): GuardError =>
 export function bearer(request: Request): string {
   const header = request.headers.get('authorization');
   if (header === null) throw noBearer('The Authorization header is missing.');
-  const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
-  if (token === undefined) throw noBearer('The Authorization header has another form than it should.');
+  const token = bearerIn(header);
+  if (token === null) throw noBearer('The Authorization header has another form than it should.');
   return token;
 }

@@ -1,5 +1,6 @@
-// Where a key stands if the caller cannot set `Authorization: Bearer`: in `x-api-key`, or as the password of the user
-// `toolgate` in Basic authentication. Only the doors for agents and gateways accept these.
+// Credentials in headers: the token of `Authorization: Bearer`, and where a key stands if the caller cannot set that: in
+// `x-api-key`, or as the password of the user `toolgate` in Basic authentication. Only the doors for agents and gateways
+// accept the latter two.
 
 import { GuardError } from '../../core/errors.ts';
 import { tokenKind } from '../../guard/secrets.ts';
@@ -27,6 +28,11 @@ function basicPassword(header: string): string | null {
 }
 
 function ourBearer(header: string): string | null {
-  const token = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
-  return token !== undefined && tokenKind(token) !== null ? token : null;
+  const token = bearerIn(header);
+  return token !== null && tokenKind(token) !== null ? token : null;
+}
+
+/** The token of an Authorization header with the scheme Bearer, or null. */
+export function bearerIn(header: string): string | null {
+  return /^Bearer +(\S+) *$/i.exec(header)?.[1] ?? null;
 }
