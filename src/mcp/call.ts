@@ -8,9 +8,9 @@ import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { CallOutcome } from '../store/log/outcomes.ts';
+import { type CallInput, checkedOf, inputOf } from './call-input.ts';
 import {
   callForUpstream,
-  continuationOf,
   errorForClient,
   errorResult,
   notificationForClient,
@@ -77,8 +77,9 @@ export interface Call {
   context: { span: Span | undefined; id: Id; protocolVersion: string };
 }
 
-/** A call within its own span. */
-interface Traced extends Call {
+/** A call within its own span, with what is checked and forwarded of it. */
+interface Begun extends Call {
+  input: CallInput;
   span: Span | undefined;
 }
 
@@ -89,19 +90,17 @@ export class CallCancelled extends RpcError {}
 export async function callTool(services: CallServices, asked: Call): Promise<JsonObject> {
   const answered = takeSignInAnswer(asked.params);
   const call = answered === null ? asked : { ...asked, ...answered };
-  const { name, arguments: args } = call.params;
+  const { name } = call.params;
   if (typeof name !== 'string')
     throw new RpcError(CODES.invalidParams, 'Invalid params: "name" is a string.');
-  if (args !== undefined && !isObject(args)) {
-    throw new RpcError(CODES.invalidParams, 'Invalid params: "arguments" is an object.');
-  }
+  const input = inputOf(call.params);
   const startedAt = performance.now();
   const tool = await services.listing.find(call.principal.keyId, name, call.principal.personId);
   const span = beginSpan(services, call, startedAt, tool);
   return withinSpan(span, () =>
     tool === null
       ? Promise.reject(new RpcError(CODES.invalidParams, `Unknown tool: ${name.slice(0, MAX_REPEATED)}`))
-      : checkAndForward(services, { ...call, span }, name, tool, args),
+      : checkAndForward(services, { ...call, input, span }, name, tool),
   );
 }
 
@@ -141,13 +140,17 @@ export async function callTogether(
     .catch(() => null);
   // Those that fail before the check, or may have to wait for somebody, say so one by one.
   if (tool === null || tool.unsigned !== undefined) return calls.map(call => callTool(services, call));
-  const traced = calls.map((call): Traced => ({ ...call, span: beginSpan(services, call, startedAt, tool) }));
-  const places = calls.map(({ ration }) => taken(services, tool, ration));
-  const asked = traced.map((call, index) =>
-    question(call, tool, call.params['arguments'], places[index] as Place),
+  const begun = calls.map(
+    (call): Begun => ({
+      ...call,
+      input: inputOf(call.params),
+      span: beginSpan(services, call, startedAt, tool),
+    }),
   );
+  const places = calls.map(({ ration }) => taken(services, tool, ration));
+  const asked = begun.map((call, index) => question(call, tool, places[index] as Place));
   const answers = await services.checks.submitAll(asked);
-  return traced.map((call, index) => {
+  return begun.map((call, index) => {
     const place = places[index] as Place;
     const conclude = () => concluded(services, call, tool, place, answers[index] as Answer);
     return withinSpan(call.span, conclude);
@@ -158,7 +161,7 @@ type Answer = Verdict | GuardError;
 
 async function concluded(
   services: CallServices,
-  call: Traced,
+  call: Begun,
   tool: KnownTool,
   place: Place,
   answer: Answer,
@@ -176,10 +179,9 @@ function taken({ places }: CallServices, { upstream }: KnownTool, ration: Answer
 
 async function checkAndForward(
   services: CallServices,
-  call: Traced,
+  call: Begun,
   name: string,
   found: KnownTool,
-  args: Json | undefined,
 ): Promise<JsonObject> {
   const { keyId, personId } = call.principal;
   let tool = found;
@@ -189,11 +191,11 @@ async function checkAndForward(
     await untilSignedIn(services, call.principal, call.cancel.signal);
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
-  const verdict = await services.checks.submit(question(call, tool, args, place));
+  const verdict = await services.checks.submit(question(call, tool, place));
   return told(services, call, tool, place, verdict);
 }
 
-function question(call: Traced, tool: KnownTool, args: Json | undefined, { none }: Place): CheckRequest {
+function question(call: Begun, tool: KnownTool, { none }: Place): CheckRequest {
   const { serverName, toolName, upstream, shownDigest, unsigned } = tool;
   return {
     principal: call.principal,
@@ -206,8 +208,7 @@ function question(call: Traced, tool: KnownTool, args: Json | undefined, { none 
     },
     ...(unsigned !== 'unlisted' && { connectedToolId: upstream.tool.id }),
     ...(shownDigest !== undefined && { shownDigest }),
-    args,
-    ...continuationOf(call.params),
+    ...checkedOf(call.input),
     referenceId: referenceIn(call.params),
     startedAt: call.startedAt,
     span: call.span,
@@ -217,7 +218,7 @@ function question(call: Traced, tool: KnownTool, args: Json | undefined, { none 
 /** What the client is told of a verdict, which is committed. */
 function told(
   services: CallServices,
-  call: Traced,
+  call: Begun,
   tool: KnownTool,
   place: Place,
   verdict: Verdict,
@@ -242,7 +243,7 @@ function refusal({ reason, note }: Verdict, { none }: Place): string {
 
 async function forward(
   services: CallServices,
-  call: Traced,
+  call: Begun,
   tool: KnownTool,
   toolCallId: string,
 ): Promise<JsonObject> {
@@ -276,7 +277,7 @@ async function forward(
   }
 }
 
-function send(services: CallServices, call: Traced, tool: KnownTool): Promise<RpcResponse> {
+function send(services: CallServices, call: Begun, tool: KnownTool): Promise<RpcResponse> {
   const meta = metaOf(call.params);
   const clientToken = meta['progressToken'];
   // Upstreams see a token of ours, so that no client can name another's call.
@@ -286,7 +287,7 @@ function send(services: CallServices, call: Traced, tool: KnownTool): Promise<Rp
     if (forClient !== null) call.onNotification(forClient);
   };
   return sendTraced(call.span, tool.upstream.tool, METHOD, tool.toolName, trace =>
-    tool.upstream.request(METHOD, callForUpstream(call.params, tool, call.logLevel, ourToken), {
+    tool.upstream.request(METHOD, callForUpstream(call.input, tool, call.params, call.logLevel, ourToken), {
       cancel: call.cancel,
       ration: call.ration,
       timeoutMs: services.timeoutMs,
@@ -297,7 +298,7 @@ function send(services: CallServices, call: Traced, tool: KnownTool): Promise<Rp
       trace,
       headers: () => ({
         'Mcp-Name': headerValue(tool.toolName),
-        ...paramHeaders(tool.definition, call.params['arguments']),
+        ...paramHeaders(tool.definition, call.input.arguments),
       }),
     }),
   );

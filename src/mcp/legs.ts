@@ -4,29 +4,25 @@
 import { isReference } from '../core/approvals/approval.ts';
 import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
+import type { CallInput } from './call-input.ts';
 import type { KnownTool } from './offered.ts';
 import { CODES, ENVELOPE, metaOf, REFERENCE_META, RpcError, type RpcNotification } from './protocol.ts';
 
-/** A client's answer to a tool that asked for more, and the state that the tool wants back. */
-export const CONTINUATION = ['inputResponses', 'requestState'] as const;
-
 /** The parameters of `tools/call` for the upstream: only what the protocol knows. */
 export function callForUpstream(
+  input: CallInput,
+  { toolName }: Pick<KnownTool, 'toolName'>,
   params: JsonObject,
-  tool: KnownTool,
   level: Json | undefined,
   progressToken: string | undefined,
 ): JsonObject {
-  const meta = metaForUpstream(params);
-  // Upstreams of the newer era send no log messages unless the request itself asks for them.
-  if (level !== undefined) meta[ENVELOPE.logLevel] = level;
-  if (progressToken !== undefined) meta['progressToken'] = progressToken;
-  const sent: JsonObject = { name: tool.toolName };
-  for (const key of ['arguments', ...CONTINUATION]) {
-    if (params[key] !== undefined) sent[key] = params[key];
-  }
-  if (Object.keys(meta).length > 0) sent['_meta'] = meta;
-  return sent;
+  const meta = {
+    ...metaForUpstream(params),
+    // Upstreams of the newer era send no log messages unless the request itself asks for them.
+    ...(level !== undefined && { [ENVELOPE.logLevel]: level }),
+    ...(progressToken !== undefined && { progressToken }),
+  };
+  return { name: toolName, ...input, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
 /** The client's `_meta` without what concerns only the client and us, or only one leg. */
@@ -83,13 +79,6 @@ export function errorResult(reason: string): JsonObject {
 export function pendingResult({ referenceId = '', message = '' }: Verdict): JsonObject {
   const structuredContent = { status: 'pending', referenceId, message };
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };
-}
-
-/** A continuation is sent on with the arguments, so an approval is bound to it as well. */
-export function continuationOf(params: JsonObject): { continuation?: Json } {
-  const given = CONTINUATION.filter(key => params[key] !== undefined);
-  if (given.length === 0) return {};
-  return { continuation: Object.fromEntries(given.map(key => [key, params[key] as Json])) };
 }
 
 /** The approval that the call is to spend. As on /v1/check, a text that is no reference never reaches the store. */

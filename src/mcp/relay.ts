@@ -142,7 +142,7 @@ async function recorded<T>(
 
 /** Puts the Connected Tool's name before the name of a prompt or the address of a resource. */
 function named(item: JsonObject, server: string): JsonObject {
-  const renamed: JsonObject = { ...item };
+  const renamed: Record<string, Json> = { ...item };
   if (typeof item['uri'] === 'string') renamed['uri'] = `${server}+${item['uri']}`;
   else if (typeof item['uriTemplate'] === 'string')
     renamed['uriTemplate'] = `${server}+${item['uriTemplate']}`;

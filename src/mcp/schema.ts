@@ -32,8 +32,8 @@ const AT_ROOT = ['$schema', '$defs', 'definitions'];
 
 function widen(schema: Json | undefined): JsonObject | null {
   if (!isObject(schema) || schema['type'] !== 'object' || mentions(schema, ANCHORS)) return null;
-  const root: JsonObject = {};
-  const inner: JsonObject = {};
+  const root: Record<string, Json> = {};
+  const inner: Record<string, Json> = {};
   for (const [key, value] of Object.entries(schema)) (AT_ROOT.includes(key) ? root : inner)[key] = value;
   if (pointsElsewhere(inner)) return null;
   return { ...root, type: 'object', anyOf: [inner, PENDING_SCHEMA] };

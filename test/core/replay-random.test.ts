@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type * as replays from '../../src/core/foresight/replay.ts';
 import { ACTIONS, type Limits, type Rule } from '../../src/core/policy/policy.ts';
 import type { Situation, ToolCall } from '../../src/core/policy/situation.ts';
-import type { JsonObject } from '../../src/core/wire/json.ts';
+import type { Json } from '../../src/core/wire/json.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
@@ -92,7 +92,7 @@ function edited(random: Random, rules: readonly Rule[]): Rule[] {
 }
 
 function randomSituation(random: Random): Partial<Situation> {
-  const args: JsonObject = {};
+  const args: Record<string, Json> = {};
   for (const name of ['a', 'b', 'c']) if (random(4) > 0) args[name] = random(2) === 0;
   if (random(4) > 0) args['n'] = random(4);
   return {

@@ -32,8 +32,8 @@ const HEADERS_UNREAD: Patch = {
 };
 const PROTOTYPES: Patch = {
   file: 'src/mcp/legs.ts',
-  find: 'if (params[key] !== undefined) sent[key] = params[key];',
-  replace: 'if (params[key] !== undefined) sent[key] = Object.assign({}, params[key]) as Json;',
+  find: '{ name: toolName, ...input,',
+  replace: '{ name: toolName, ...input, arguments: Object.assign({}, input.arguments),',
 };
 
 test('what reaches the upstream means what was checked', async () => {

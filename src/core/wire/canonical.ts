@@ -3,7 +3,7 @@
 // its call is computed over this text.
 
 import { ExactNumber } from './exact-number.ts';
-import type { Json } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 export function canonicalJson(value: Json): string {
   if (value instanceof ExactNumber) return value.text;
@@ -11,7 +11,7 @@ export function canonicalJson(value: Json): string {
   if (value !== null && typeof value === 'object') {
     const members = Object.keys(value)
       .sort()
-      .map(key => `${JSON.stringify(key)}:${canonicalJson(value[key] as Json)}`);
+      .map(key => `${JSON.stringify(key)}:${canonicalJson((value as JsonObject)[key] as Json)}`);
     return `{${members.join(',')}}`;
   }
   return JSON.stringify(value);

@@ -4,8 +4,9 @@
 import { GuardError } from '../errors.ts';
 import { type ExactNumber, exactly } from './exact-number.ts';
 
-export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject;
-export type JsonObject = { [key: string]: Json };
+/** Nothing that was parsed is changed: what was checked is what is forwarded. */
+export type Json = null | boolean | number | string | ExactNumber | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [key: string]: Json };
 
 export const MAX_DEPTH = 64;
 
@@ -66,7 +67,7 @@ class Parser {
 
   #object(depth: number): Json {
     this.#enter(depth);
-    const object: JsonObject = Object.create(null);
+    const object: Record<string, Json> = Object.create(null);
     if (this.#ends('}')) return object;
     do {
       this.#space();

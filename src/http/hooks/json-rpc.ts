@@ -3,7 +3,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
-import { CONTINUATION, continuationOf } from '../../mcp/legs.ts';
+import { CONTINUATION, continuationOf } from '../../mcp/call-input.ts';
 import type { Asked } from './door.ts';
 
 interface PassedCall {

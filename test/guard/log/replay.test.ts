@@ -10,7 +10,7 @@ import { outcomeOf } from '../../../src/core/foresight/replay.ts';
 import { type CompiledPolicy, compilePolicy } from '../../../src/core/policy/compiled-policy.ts';
 import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy/policy.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
-import type { JsonObject } from '../../../src/core/wire/json.ts';
+import type { Json, JsonObject } from '../../../src/core/wire/json.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
@@ -93,7 +93,7 @@ function edited(random: Random, rules: readonly Rule[]): Rule[] {
 }
 
 function randomCall(random: Random, at: number): Call {
-  const args: JsonObject = {};
+  const args: Record<string, Json> = {};
   for (const name of ['a', 'b']) if (random(4) > 0) args[name] = random(2) === 0;
   if (random(3) > 0) args['n'] = random(4);
   return {
