@@ -1,6 +1,7 @@
 // Policies and their versions. A version never changes once it is written; the policy's row names the current one.
 
-import { type Limits, type Policy, RULE_FIELDS, type Rule } from '../core/policy/policy.ts';
+import type { Limits, Policy, Rule } from '../core/policy/policy.ts';
+import { RULE_FIELDS } from '../core/policy/rule-fields.ts';
 import type { Queries } from './engine/db.ts';
 
 export interface PolicyRecord {

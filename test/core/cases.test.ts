@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import { simulate } from '../../src/core/decision/simulate.ts';
 import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
-import { patternFault, reasonFault } from '../../src/core/policy/policy.ts';
+import { fieldFault } from '../../src/core/policy/rule-faults.ts';
 import { caseFiles, caseTitle, sessionOf } from '../support/cases.ts';
 
 for (const file of caseFiles()) {
@@ -12,8 +12,8 @@ for (const file of caseFiles()) {
 
     test('is a valid policy', () => {
       for (const rule of policy.rules) {
-        expect(patternFault(rule.tool)).toBeNull();
-        expect(reasonFault(rule.reason ?? '')).toBeNull();
+        expect(fieldFault('tool', rule.tool)).toBeNull();
+        expect(fieldFault('reason', rule.reason ?? '')).toBeNull();
       }
     });
 

@@ -7,6 +7,7 @@ import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import { EditorState } from '@codemirror/state';
 import { complete } from '../../dashboard/src/pages/policies/completion.ts';
 import { isCondition, tokensOf } from '../../dashboard/src/pages/policies/conditions.ts';
+import { helpAt } from '../../dashboard/src/pages/policies/field-help.ts';
 
 /** Wholly parsed: a busy machine would otherwise stop the parser, which has little time while somebody types. */
 function stateOf(doc: string): EditorState {
@@ -68,6 +69,35 @@ test('on request, completion offers a value before anything is typed', () => {
   expect(offered('- { tool: a, action: |', true)).toContain('allow');
   expect(offered('- tool: a\n  when: |', true)).toContain('args');
 });
+
+test.each([
+  [
+    'a rule’s field',
+    '- { to|ol: a }',
+    /^A pattern for tool names; \* stands for .* For example: tool: "github__\*"$/,
+  ],
+  ['a field on a line of its own', 'rules:\n  - tool: a\n    ac|tion: deny\n', /^What the rule decides\./],
+  ['a field of a field', '- tool: a\n  approvers:\n    |count: 2\n', /^How many different people/],
+  ['a field of the same name, elsewhere', '- { notify: [a], escalate: { noti|fy: [b] } }', /then, too\./],
+  ['a limit’s field', 'limits:\n  sends: { wi|thin: 1h }\n', /^A rolling window\./],
+  ['a field of the policy', 'na|me: a\n', /^The name of the policy/],
+])('help is shown for %s', (_, text, wanted) => {
+  expect(helpOn(text)).toMatch(wanted);
+});
+
+test.each([
+  ['a value', '- { tool: a| }'],
+  ['the name of a limit', 'limits:\n  when|: { calls: 1 }\n'],
+  ['an unknown field', '- { tol|: a }'],
+  ['a comment', '# to|ol: a\n- { tool: a }'],
+])('no help is shown for %s', (_, text) => {
+  expect(helpOn(text)).toBeUndefined();
+});
+
+function helpOn(text: string): string | undefined {
+  const position = text.indexOf('|');
+  return helpAt(stateOf(text.replace('|', '')), position)?.help;
+}
 
 /** The tokens of all conditions in a text, as `kind text`. */
 function tokensIn(text: string): string[] {

@@ -6,10 +6,10 @@
 // more approvals, or proof of them.
 
 import { decimalOf, Failure, type Scope, Steps } from '../condition/condition.ts';
-import { MAX_VOTES } from '../policy/asking-faults.ts';
 import type { CompiledLimit, CompiledPolicy, CompiledRule } from '../policy/compiled-policy.ts';
 import { unitsOf } from '../policy/limit.ts';
 import type { Action, Rule } from '../policy/policy.ts';
+import { MAX_VOTES } from '../policy/rule-fields.ts';
 import { type Situation, scopeOf, type ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import { isWithin } from '../time/hours.ts';

@@ -14,23 +14,11 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { ASKING_PARTS } from '../policy/asking-faults.ts';
-import { LIMIT_FIELDS } from '../policy/limit.ts';
-import {
-  ACTIONS,
-  type Action,
-  ASKING_FIELDS,
-  type Limits,
-  MAX_RULES,
-  patternFault,
-  RULE_FIELDS,
-  type Rule,
-  reasonFault,
-  ruleNameFault,
-} from '../policy/policy.ts';
-import { type Fault, type Path, policyFaults } from '../policy/rule-faults.ts';
+import { LIMIT_FIELDS } from '../policy/limit-fields.ts';
+import { type Limits, MAX_RULES, type Rule } from '../policy/policy.ts';
+import { type Fault, fieldFault, type Path, policyFaults } from '../policy/rule-faults.ts';
+import { fieldOf, partsOf, RULE_FIELDS, type RuleField } from '../policy/rule-fields.ts';
 import { didYouMean } from '../text/did-you-mean.ts';
-import { HOURS_FORM } from '../time/hours.ts';
 import { warningsOf } from './lint.ts';
 import { STAR_HINT, yamlFaults } from './yaml-faults.ts';
 import { placeInScalar } from './yaml-scalar.ts';
@@ -66,6 +54,7 @@ const NOT_PRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]/;
 
 const LIMITS_FORM =
   '"limits" must be an object of limits with their names, such as { sends: { calls: 20, within: 1h } }';
+const NEEDED_FIELDS = RULE_FIELDS.filter(field => fieldOf(field).needed);
 const POLICY_FIELDS = ['name', 'description', 'limits', 'rules'];
 
 class Reader {
@@ -128,41 +117,33 @@ class Reader {
   #rule(node: Node, index: number): Rule | null {
     if (!isMap(node)) return this.#error(node, `rule ${index} must be an object with "tool" and "action"`);
     this.#knownFields(node, RULE_FIELDS, `rule ${index}`);
-    for (const field of ['tool', 'action']) {
+    for (const field of NEEDED_FIELDS) {
       if (!node.has(field)) this.#error(node, `rule ${index} lacks "${field}"`);
     }
-    const name = this.#string(node, 'name', ruleNameFault);
-    const tool = this.#string(node, 'tool', patternFault);
-    const action = this.#string(node, 'action', value =>
-      (ACTIONS as readonly string[]).includes(value) ? null : `must be one of ${ACTIONS.join(', ')}`,
-    );
-    const when = this.#conditions(node);
-    const during = this.#string(node, 'during', () => null, HOURS_FORM);
-    const limit = this.#string(node, 'limit');
-    const asking = this.#asking(node, index);
-    const reason = this.#string(node, 'reason', reasonFault);
-    if (tool === undefined || action === undefined) return null;
-    return defined({ name, tool, action: action as Action, when, during, limit, ...asking, reason });
+    const rule: Record<string, unknown> = {};
+    for (const field of RULE_FIELDS) {
+      const value = node.has(field) ? this.#field(node, field, index) : undefined;
+      if (value !== undefined) rule[field] = value;
+    }
+    return NEEDED_FIELDS.every(field => Object.hasOwn(rule, field)) ? (rule as unknown as Rule) : null;
   }
 
-  /** The fields about the question to people as they are written; asking-faults.ts looks at the values. */
-  #asking(rule: YAMLMap, index: number): Partial<Rule> {
-    const present = ASKING_FIELDS.filter(field => rule.has(field));
-    return Object.fromEntries(
-      present.map(field => {
-        const node = rule.get(field, true);
-        const known = ASKING_PARTS[field] ?? [];
-        if (isMap(node) && known.length > 0) this.#knownFields(node, known, `"${field}" of rule ${index}`);
-        return [field, plainOf(node, known)];
-      }),
-    );
+  /** The value of a field that a rule has, or undefined if it is wrong by itself, which is reported. */
+  #field(rule: YAMLMap, field: RuleField, index: number): unknown {
+    const node = rule.get(field, true) as Node | undefined;
+    const parts = partsOf(field);
+    if (isMap(node) && parts.length > 0) this.#knownFields(node, parts, `"${field}" of rule ${index}`);
+    if (field === 'when' && isSeq(node)) return this.#conditions(node);
+    const value = plainOf(node, parts);
+    const wrong = fieldFault(field, value);
+    if (wrong === null) return value;
+    const hint = isAlias(node) ? STAR_HINT : '';
+    this.#error(node ?? rule, `"${field}" ${wrong}${hint}`);
+    return undefined;
   }
 
-  /** The value of `when`: a string, or a list of strings. */
-  #conditions(rule: YAMLMap): Rule['when'] {
-    const node = rule.get('when', true) as Node | undefined;
-    if (!isSeq(node)) return this.#string(rule, 'when', () => null, 'a condition or a list of conditions');
-    const texts = node.items.map(item => {
+  #conditions(list: YAMLSeq): Rule['when'] {
+    const texts = list.items.map(item => {
       if (isScalar(item) && typeof item.value === 'string') return item.value;
       return this.#error(item, 'each of "when" must be a condition, which is a string');
     });
@@ -193,18 +174,13 @@ class Reader {
   }
 
   /** The string under `field`, or undefined when it is absent or wrong. A wrong type or another fault is reported. */
-  #string(
-    map: YAMLMap,
-    field: string,
-    fault: (text: string) => string | null = () => null,
-    what = 'a string',
-  ): string | undefined {
+  #string(map: YAMLMap, field: string, fault: (text: string) => string | null): string | undefined {
     if (!map.has(field)) return undefined;
     const node = map.get(field, true) as Node | undefined;
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value !== 'string') {
       const hint = isAlias(node) ? STAR_HINT : '';
-      this.#error(node ?? map, `"${field}" must be ${what}${hint}`);
+      this.#error(node ?? map, `"${field}" must be a string${hint}`);
       return undefined;
     }
     const wrong = fault(value);
@@ -302,11 +278,4 @@ function plainOf(node: unknown, known: readonly string[]): unknown {
 /** A step behind a field, as in `escalate.notify[0]`. */
 function stepText(step: string | number): string {
   return typeof step === 'number' ? `[${step}]` : `.${step}`;
-}
-
-/** The rule without the fields that are left out. */
-function defined(rule: Rule): Rule {
-  return Object.fromEntries(
-    Object.entries(rule).filter(([, value]) => value !== undefined),
-  ) as unknown as Rule;
 }

@@ -1,14 +1,16 @@
 // Writes policies as text that reads back the same: for files, for the editor, and for comparing versions.
 // policy-file.ts reads them.
 
-import { ASKING_PARTS } from '../policy/asking-faults.ts';
-import { LIMIT_FIELDS, type Limit } from '../policy/limit.ts';
-import { type Limits, RULE_FIELDS, type Rule } from '../policy/policy.ts';
+import type { Field, Fields } from '../policy/field-type.ts';
+import type { Limit } from '../policy/limit.ts';
+import { LIMIT } from '../policy/limit-fields.ts';
+import type { Limits, Rule } from '../policy/policy.ts';
+import { RULE } from '../policy/rule-fields.ts';
 import { safeJson } from '../text/visible.ts';
 
 /** One rule as one line of YAML, which makes policies easy to compare. */
 export function ruleLine(rule: Rule): string {
-  return `  - ${fieldsText(rule, RULE_FIELDS)}`;
+  return `  - ${fieldsText({ ...rule }, RULE)}`;
 }
 
 /** The same without the name: two rules that differ only in their names decide the same. */
@@ -18,27 +20,27 @@ export function unnamedLine(rule: Rule): string {
 
 /** One limit as one line of YAML. */
 export function limitLine(name: string, limit: Limit): string {
-  return `  ${safeJson(name)}: ${fieldsText(limit, LIMIT_FIELDS)}`;
+  return `  ${safeJson(name)}: ${fieldsText({ ...limit }, LIMIT)}`;
 }
 
-/** Names that a program knows, and durations, need no quotes. */
-const BARE = new Set(['action', 'within', 'each', 'per', 'beyond', 'show', 'timeout', 'after', 'proof']);
-
-function fieldsText<T extends object>(value: T, fields: readonly (keyof T & string)[]): string {
-  const written = fields.flatMap(field => {
-    const part: unknown = value[field];
-    if (part === undefined) return [];
-    const bare = BARE.has(field) && typeof part === 'string';
-    return [`${field}: ${bare ? part : inline(part, ASKING_PARTS[field])}`];
-  });
+function fieldsText(value: Readonly<Record<string, unknown>>, fields: Fields): string {
+  const written = Object.entries(fields).flatMap(([name, field]) =>
+    value[name] === undefined ? [] : [fieldText(name, field, value[name])],
+  );
   return `{ ${written.join(', ')} }`;
 }
 
+/** One field as it is written. */
+export function fieldText(name: string, { type }: Pick<Field, 'type'>, value: unknown): string {
+  const bare = type.bare && typeof value === 'string';
+  return `${name}: ${bare ? value : inline(value, type.parts)}`;
+}
+
 /** `fields` are those of a part that is an object. */
-function inline(part: unknown, fields: readonly string[] = []): string {
+function inline(part: unknown, fields: Fields = {}): string {
   if (Array.isArray(part)) return `[${part.map(each => safeJson(each)).join(', ')}]`;
   if (typeof part !== 'object' || part === null) return safeJson(part);
-  return fieldsText<Record<string, unknown>>({ ...part }, fields);
+  return fieldsText({ ...part }, fields);
 }
 
 interface Written {

@@ -2,7 +2,8 @@
 // or without quotes around names, on one line or on several. insert-rule.ts puts it into the text.
 
 import { isScalar, type YAMLMap } from 'yaml';
-import { RULE_FIELDS, type Rule } from '../policy/policy.ts';
+import type { Rule } from '../policy/policy.ts';
+import { RULE_FIELDS } from '../policy/rule-fields.ts';
 import { safeJson } from '../text/visible.ts';
 
 export function lineStart(text: string, offset: number): number {

@@ -14,6 +14,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 export function isChannelName(name: string): boolean {
   return NAME.test(name);
 }
+export const CHANNEL_NAME_FORM =
+  'is no name for a channel: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
 
 /** The names of objects' own parts, such as `constructor`, are names like all others. */
 export function findChannel<Channel>(channels: Declared<Channel>, name: string): Channel | null {

@@ -1,67 +1,30 @@
 // A limit of a policy as data: what can be wrong with it, when what it counted stops counting, and amounts in units of
 // it. decide.ts says what a limit means for a call. Nothing here knows how much is used.
 
-import { DAY, HOUR, MINUTE } from '../time/duration.ts';
+import { MINUTE, parseSpan } from '../time/duration.ts';
 import { findZone, type Zone } from '../time/zone.ts';
 import { type Decimal, numberOf, readDecimal, unitsIn } from '../wire/decimal.ts';
-
-export const PERIODS = ['hour', 'day', 'week', 'month'] as const;
-export const SUBJECTS = ['key', 'session', 'person', 'policy'] as const;
-export const BEYONDS = ['deny', 'require_approval'] as const;
-export const LIMIT_FIELDS = [
-  'calls',
-  'sum',
-  'atMost',
-  'unit',
-  'within',
-  'each',
-  'zone',
-  'per',
-  'beyond',
-] as const;
+import type { Written } from './field-type.ts';
+import { LIMIT, type LimitField, MAX_UNITS, MAX_WINDOW } from './limit-fields.ts';
 
 /** A limit as it is written: with `calls` or with `sum` and `atMost`, and with `within` or `each`. */
-export interface Limit {
-  calls?: number | undefined;
-  /** A condition of which the result is the amount. */
-  sum?: string | undefined;
-  atMost?: number | undefined;
-  /** 1 where it is left out. */
-  unit?: number | undefined;
-  /** A rolling window: `30m`, `1h`, `7d`. */
-  within?: string | undefined;
-  /** A calendar window. */
-  each?: (typeof PERIODS)[number] | undefined;
-  /** UTC where it is left out. */
-  zone?: string | undefined;
-  /** `key` where it is left out. */
-  per?: (typeof SUBJECTS)[number] | undefined;
-  /** `deny` where it is left out. */
-  beyond?: (typeof BEYONDS)[number] | undefined;
-}
+export interface Limit extends Written<typeof LIMIT> {}
 
-const MAX_WINDOW = 31 * DAY;
 /** A rolling window is counted in this many parts, so a place is free again up to one part late. */
 const PARTS = 12;
-
-/** The most that a limit may allow, in calls or units. It is far below where sums of counts would be rounded. */
-export const MAX_UNITS = 2 ** 50;
-
-const WITHIN = /^([1-9][0-9]{0,4})([mhd])$/;
-const SPANS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
 
 /** A limit of which nothing is known yet. */
 type Unread = { readonly [field in keyof Limit]?: unknown };
 
 export interface LimitFault {
   /** The field that is wrong; null if one is missing. */
-  field: keyof Limit | null;
+  field: LimitField | null;
   message: string;
 }
 
 /** What is wrong with a limit, or null. Whether `sum` is a condition with a number as its result, the caller checks. */
 export function limitFault(limit: Unread): LimitFault | null {
-  return amountFault(limit) ?? windowFault(limit) ?? choiceFault(limit);
+  return amountFault(limit) ?? windowFault(limit) ?? wrong('per', limit.per) ?? wrong('beyond', limit.beyond);
 }
 
 function amountFault({ calls, sum, atMost, unit }: Unread): LimitFault | null {
@@ -70,14 +33,13 @@ function amountFault({ calls, sum, atMost, unit }: Unread): LimitFault | null {
   if (sum === undefined) {
     const stray = atMost !== undefined ? 'atMost' : unit !== undefined ? 'unit' : null;
     if (stray !== null) return fault(stray, `"${stray}" goes with "sum", not with "calls"`);
-    const whole = Number.isInteger(calls) && (calls as number) >= 1 && (calls as number) <= MAX_UNITS;
-    return whole ? null : fault('calls', `"calls" must be a whole number from 1 to ${MAX_UNITS}`);
+    return wrong('calls', calls);
   }
-  if (typeof sum !== 'string' || sum.trim() === '')
-    return fault('sum', '"sum" must be a condition that gives a number');
+  const unread = wrong('sum', sum);
+  if (unread !== null) return unread;
   if (atMost === undefined) return fault('sum', 'a limit with "sum" needs "atMost"');
-  if (unit !== undefined && !isPositive(unit)) return fault('unit', '"unit" must be a number greater than 0');
-  if (!isPositive(atMost)) return fault('atMost', '"atMost" must be a number greater than 0');
+  const unfit = wrong('unit', unit) ?? wrong('atMost', atMost);
+  if (unfit !== null) return unfit;
   const units = unitsIn(readDecimal(String(atMost)), readDecimal(String(unit ?? 1)));
   if (units === null) return fault('atMost', `"atMost" must be a multiple of "unit", which is ${unit ?? 1}`);
   return units <= MAX_UNITS ? null : fault('atMost', `"atMost" must be at most ${MAX_UNITS} times "unit"`);
@@ -89,44 +51,24 @@ function windowFault({ within, each, zone }: Unread): LimitFault | null {
   if (within !== undefined && each !== undefined) return fault('within', EITHER_WINDOW);
   if (within !== undefined) {
     if (zone !== undefined) return fault('zone', '"zone" goes with "each", not with "within"');
-    const length = typeof within === 'string' ? windowLength(within) : null;
-    return length === null ? fault('within', WITHIN_FORM) : null;
+    return wrong('within', within);
   }
-  if (!isOneOf(PERIODS, each)) return fault('each', `"each" must be one of ${PERIODS.join(', ')}`);
-  if (zone === undefined) return null;
-  const found = typeof zone === 'string' ? findZone(zone) : null;
-  return found === null ? fault('zone', ZONE_FORM) : null;
+  return wrong('each', each) ?? wrong('zone', zone);
 }
 const EITHER_WINDOW = 'a limit has either "within" or "each"';
-const WITHIN_FORM = '"within" must be 1m to 31d: a number of minutes (m), hours (h) or days (d)';
-const ZONE_FORM = '"zone" must be the IANA name of a time zone, such as Europe/Berlin';
 
-function choiceFault({ per, beyond }: Unread): LimitFault | null {
-  if (per !== undefined && !isOneOf(SUBJECTS, per))
-    return fault('per', `"per" must be one of ${SUBJECTS.join(', ')}`);
-  if (beyond !== undefined && !isOneOf(BEYONDS, beyond))
-    return fault('beyond', `"beyond" must be one of ${BEYONDS.join(', ')}`);
-  return null;
+/** What is wrong with a field by itself; one that is left out is right. */
+function wrong(field: LimitField, value: unknown): LimitFault | null {
+  const [first] = value === undefined ? [] : LIMIT[field].type.faults(value);
+  return first === undefined ? null : fault(field, `"${field}" ${first.message}`);
 }
 
 function fault(field: LimitFault['field'], message: string): LimitFault {
   return { field, message };
 }
 
-function isPositive(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0;
-}
-
-function isOneOf(choices: readonly string[], value: unknown): boolean {
-  return typeof value === 'string' && choices.includes(value);
-}
-
 /** The length of a rolling window in milliseconds, or null. */
-function windowLength(within: string): number | null {
-  const [, count, span = ''] = WITHIN.exec(within) ?? [];
-  const length = Number(count) * (SPANS[span] ?? Number.NaN);
-  return length <= MAX_WINDOW ? length : null;
-}
+const windowLength = (within: string): number | null => parseSpan(within, MAX_WINDOW);
 
 /** The window as reasons name it. */
 export function windowText({ within, each }: Limit): string {

@@ -1,13 +1,17 @@
-// What is wrong with the rules and limits of a policy, apart from the types of those fields of a rule that are texts,
-// which each reader checks as it reads. asking-faults.ts knows the fields about questions to people. Policy files, the administration and the guard all ask here, so they refuse the same policies.
+// What is wrong with the rules and limits of a policy. rule-fields.ts knows it of single fields, and readers ask there as
+// they read (fieldFault); here is what depends on other fields, and on the policy as a whole. Policy files, the
+// administration and the guard all ask here, so they refuse the same policies.
 
 import { ConditionFault, type UsedPattern } from '../condition/condition.ts';
 import { didYouMean } from '../text/did-you-mean.ts';
+import { parseGrantDuration } from '../time/duration.ts';
 import { parseHours } from '../time/hours.ts';
-import { askingFaults } from './asking-faults.ts';
 import { compileSum, compileWhen } from './compiled-policy.ts';
-import { LIMIT_FIELDS, limitFault } from './limit.ts';
+import { below, ONLY, single, type ValueFault } from './field-type.ts';
+import { limitFault } from './limit.ts';
+import { LIMIT_FIELDS } from './limit-fields.ts';
 import { conditionsOf, type Rule } from './policy.ts';
+import { ASKING_FIELDS, fieldOf, type RuleField } from './rule-fields.ts';
 
 /** The names and indexes that lead to a part of a policy, such as `rules 3 when 0`. */
 export type Path = readonly (string | number)[];
@@ -36,6 +40,12 @@ const MAX_SUGGESTED = 5;
 const MAX_SHOWN = 20;
 const LIMIT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
+/** What is wrong with a field of a rule by itself, or null. The fields about questions are left to policyFaults. */
+export function fieldFault(field: RuleField, value: unknown): string | null {
+  const { type, only } = fieldOf(field);
+  return only === 'asking' ? null : (type.faults(value)[0]?.message ?? null);
+}
+
 export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
   const counted = countFaults(rules, limits);
   if (counted.length > 0) return counted;
@@ -45,9 +55,7 @@ export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Faul
   const patterns = new Patterns();
   return [
     ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit, patterns)),
-    ...rules.flatMap((rule, index) =>
-      below(['rules', index], ruleFaults(rule, limits, similarLimit, patterns)),
-    ),
+    ...rules.flatMap((rule, index) => inRule(index, ruleFaults(rule, limits, similarLimit, patterns))),
     ...repeatedNames(rules),
   ];
 }
@@ -110,7 +118,7 @@ function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest, pat
   if (typeof hours === 'string') found.push(fault(['during'], hours));
   const wrongLimit = limit === undefined ? null : namedLimitFault(rule, limit, limits, similarLimit);
   if (wrongLimit !== null) found.push(fault(['limit'], wrongLimit));
-  for (const { path, message } of askingFaults(rule, canAsk(rule, limits))) found.push(fault(path, message));
+  for (const { path, message } of askingFaults(rule, limits)) found.push(fault(path, message));
   return found;
 }
 
@@ -132,7 +140,7 @@ function namedLimitFault(
   limits: UnreadLimits,
   similarLimit: Suggest,
 ): string | null {
-  if (action !== 'allow') return 'is only for allow rules';
+  if (action !== 'allow') return ONLY.allow.fault;
   if (Object.hasOwn(limits, limit)) return null;
   const known = Object.keys(limits);
   if (known.length === 0) return 'names no limit of this policy, which has none';
@@ -140,6 +148,28 @@ function namedLimitFault(
   const meant = similarLimit(limit);
   return `names no limit of this policy; known: ${shown.join(', ')}${meant && `.${meant}`}`;
 }
+
+/** Nothing is known of the types of these fields yet: whether a rule may have them depends on its limit. */
+function askingFaults(rule: Rule, limits: UnreadLimits): ValueFault[] {
+  return ASKING_FIELDS.flatMap(field => {
+    const value = rule[field];
+    if (value === undefined) return [];
+    if (!canAsk(rule, limits)) return single(ONLY.asking.fault, field);
+    const wrong = fieldOf(field).type.faults(value);
+    return below(field, field === 'escalate' ? [...lateFaults(rule, wrong), ...wrong] : wrong);
+  });
+}
+
+/** An escalation that comes after the question has lapsed, if nothing else is wrong with its time. */
+function lateFaults({ escalate, timeout }: Rule, wrong: readonly ValueFault[]): ValueFault[] {
+  if (wrong.some(({ path: [part] }) => part !== 'notify')) return [];
+  const [begins, ends] = [spanOf(partOf(escalate, 'after')), spanOf(timeout)];
+  const late = begins !== null && ends !== null && begins >= ends;
+  return late ? single(`must be shorter than "timeout", ${timeout}`, 'after') : [];
+}
+
+const spanOf = (value: unknown): number | null =>
+  typeof value === 'string' ? parseGrantDuration(value) : null;
 
 /** Whether a rule can lead to a question to people. */
 function canAsk({ action, limit }: Rule, limits: UnreadLimits): boolean {
@@ -196,6 +226,6 @@ function fault(path: Path, message: string): Fault {
   return { path, message, offset: null };
 }
 
-function below(path: Path, faults: readonly Fault[]): Fault[] {
-  return faults.map(each => ({ ...each, path: [...path, ...each.path] }));
+function inRule(index: number, faults: readonly Fault[]): Fault[] {
+  return faults.map(each => ({ ...each, path: ['rules', index, ...each.path] }));
 }

@@ -5,7 +5,7 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 const UNITS = { s: 1000, m: MINUTE, h: HOUR, d: DAY } as const;
-const GRANT_MAX = 7 * UNITS.d;
+const GRANT_MAX = 7 * DAY;
 
 /** The milliseconds of a text like `90s`, `60m`, `24h` or `7d`, or null when the text is not a duration. */
 export function parseDuration(text: string): number | null {
@@ -20,9 +20,13 @@ export function durationText(ms: number): string {
   return `${ms / UNITS[unit]}${unit}`;
 }
 
+/** The milliseconds of a text like `15m`, `1h` or `7d`, from one minute to `most` milliseconds, or null. */
+export function parseSpan(text: string, most: number): number | null {
+  const ms = text.endsWith('s') ? null : parseDuration(text);
+  return ms !== null && ms <= most ? ms : null;
+}
+
 /** The milliseconds of a grant's duration (`<n>m`, `<n>h` or `<n>d`, 1 minute to 7 days), or null. */
 export function parseGrantDuration(text: string): number | null {
-  if (text.endsWith('s')) return null;
-  const ms = parseDuration(text);
-  return ms !== null && ms <= GRANT_MAX ? ms : null;
+  return parseSpan(text, GRANT_MAX);
 }

@@ -1,7 +1,7 @@
 // /admin/v1/limits: how much of the limits of policies is used, and by whom.
 
 import { z } from 'zod';
-import { SUBJECTS } from '../../core/policy/limit.ts';
+import { LIMIT } from '../../core/policy/limit-fields.ts';
 import { textFault } from '../../core/text/name.ts';
 import { type LimitUse, listLimits, resetLimit } from '../../guard/check/limit-admin.ts';
 import type { Counted } from '../../store/limits.ts';
@@ -16,7 +16,7 @@ const MAX_CURSOR = 400;
 const use = z.object({
   policyId: uuid,
   name: z.string(),
-  per: z.enum(SUBJECTS),
+  per: z.enum(LIMIT.per.type.offers),
   subject: z.string().meta({ description: subject }),
   used: z.number().meta({ description: 'In calls, or the sum of the amounts.' }),
   atMost: z.number(),

@@ -3,15 +3,15 @@
 
 import type { z } from 'zod';
 import { type InputFault, invalidInput } from '../../core/errors.ts';
-import { ASKING_PARTS } from '../../core/policy/asking-faults.ts';
-import { LIMIT_FIELDS } from '../../core/policy/limit.ts';
-import { type Limits, MAX_RULES, MAX_TEXT, RULE_FIELDS, type Rule } from '../../core/policy/policy.ts';
+import { LIMIT_FIELDS } from '../../core/policy/limit-fields.ts';
+import { type Limits, MAX_RULES, MAX_TEXT, type Rule } from '../../core/policy/policy.ts';
 import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/policy/rule-faults.ts';
+import { partsOf, RULE_FIELDS } from '../../core/policy/rule-fields.ts';
 import { folderMissing } from '../../core/policy-file/pack-folder.ts';
 import { parsePolicy, type WrittenPolicy } from '../../core/policy-file/policy-file.ts';
 import { textFault } from '../../core/text/name.ts';
 import { label, text } from '../serving/fields.ts';
-import { limitsIn, rules } from './rule-fields.ts';
+import { limits, rules } from './rule-fields.ts';
 
 const MAX_NAME = 200;
 const MAX_DESCRIPTION = 2000;
@@ -21,7 +21,7 @@ export const policyFields = {
   name: label(1, MAX_NAME, 'Unique among policies; it appears in the reasons of verdicts.').optional(),
   description: label(0, MAX_DESCRIPTION, 'A description for people.').optional(),
   rules: rules.optional(),
-  limits: limitsIn.optional(),
+  limits: limits.optional(),
   text: text(
     value => (value.length > MAX_TEXT ? TOO_LONG : null),
     `A policy file in YAML or JSON, in place of \`rules\` and \`limits\`. At most ${MAX_TEXT} characters.`,
@@ -34,7 +34,7 @@ export const TEXT_OR_RULES =
 /** How many JSON values the largest policy has: each rule is an object with its fields. Only admins send policies. */
 export const MAX_POLICY_VALUES =
   50 +
-  MAX_RULES * (1 + RULE_FIELDS.length + Object.values(ASKING_PARTS).flat().length) +
+  MAX_RULES * (1 + RULE_FIELDS.length + RULE_FIELDS.flatMap(partsOf).length) +
   MAX_LIMITS * (1 + LIMIT_FIELDS.length) +
   MAX_CONDITIONS +
   MAX_LISTED;

@@ -8,12 +8,11 @@ import {
   identityOf,
   type Limit,
   limitFault,
-  MAX_UNITS,
-  PERIODS,
   unitsAllowed,
   unitsOf,
   windowText,
 } from '../../../src/core/policy/limit.ts';
+import { LIMIT, MAX_UNITS } from '../../../src/core/policy/limit-fields.ts';
 import { CHANGES, clockOf, type Shown } from '../zones.ts';
 
 const MINUTE = 60_000;
@@ -226,7 +225,7 @@ test('an hour ends when the clock shows the next one, or is changed', () => {
 });
 
 test('a window is found whatever was asked before', () => {
-  const limits = PERIODS.map((each): Limit => ({ calls: 1, each, zone: 'Europe/Berlin' }));
+  const limits = LIMIT.each.type.offers.map((each): Limit => ({ calls: 1, each, zone: 'Europe/Berlin' }));
   const times = fc.integer({ min: Date.parse('2026-01-01'), max: Date.parse('2027-01-01') });
   fc.assert(
     fc.property(fc.array(times, { minLength: 2, maxLength: 6 }), list => {

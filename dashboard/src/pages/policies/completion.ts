@@ -10,10 +10,10 @@ import {
 import type { EditorState } from '@codemirror/state';
 import { type Entry, MANUAL } from '../../../../src/core/condition/manual.ts';
 import { DEFAULT_CHANNEL } from '../../../../src/core/policy/channel.ts';
-import { BEYONDS, type Limit, PERIODS, SUBJECTS } from '../../../../src/core/policy/limit.ts';
-import { ACTIONS, type Approvers, type Escalation, type Rule } from '../../../../src/core/policy/policy.ts';
+import type { FieldType } from '../../../../src/core/policy/field-type.ts';
 import { VARIABLES } from '../../../../src/core/policy/situation.ts';
-import { limitNames, type Place, placeAt } from './place.ts';
+import { describedIn, helpIn } from './field-help.ts';
+import { type Kind, limitNames, placeAt } from './place.ts';
 
 export function complete(context: CompletionContext): CompletionResult | null {
   const place = placeAt(context.state, context.pos);
@@ -21,67 +21,12 @@ export function complete(context: CompletionContext): CompletionResult | null {
   if (place.in === 'condition') return inCondition(context);
   const word = context.matchBefore(/[\w/-]*/);
   if (word === null || (word.from === word.to && !context.explicit)) return null;
-  const options = place.field === null ? fieldsOf(place.in) : valuesOf(place.field, context.state);
+  const options = place.field === null ? fieldsOf(place.in) : valuesOf(place.in, place.field, context.state);
   return options.length === 0 ? null : { from: word.from, options, validFor: /^[\w/-]*$/ };
 }
 
-const POLICY_HELP = {
-  name: 'The name of the policy, which appears in the reasons of verdicts.',
-  description: 'For people.',
-  limits: 'Limits by their names; rules count against them.',
-  rules: 'The rules in their order. The first that applies decides.',
-};
-
-const RULE_HELP: Record<keyof Rule, string> = {
-  name: 'A name for people, unique in the policy; reasons show it beside the number of the rule.',
-  tool: 'A pattern of tool names; * stands for any text.',
-  action: 'What the rule decides: allow, deny or require_approval.',
-  reason: 'A sentence for whoever reads the verdict.',
-  when: 'A condition, or a list of conditions that must all hold.',
-  during: 'Days, hours and a zone: mon-fri 08:00-18:00 Europe/Berlin.',
-  limit: 'The name of a limit that an allowed call counts against.',
-  show: 'Arguments that approvers see: all, or paths such as [amount, customer.name].',
-  ask: 'The question to the approver; {amount} in it stands for the value of that argument.',
-  approvers:
-    'Who may answer: { group: finance, count: 2 } wants two of that group, { proof: passkey } a passkey.',
-  timeout: 'How long the question waits for an answer: 15m, 1h, 7d.',
-  notify: 'The names of the channels that are told, in place of those of the key.',
-  escalate: 'Further channels, once it has waited: { after: 10m, notify: [on-call] }.',
-};
-
-const LIMIT_HELP: Record<keyof Limit, string> = {
-  calls: 'How many calls are allowed.',
-  sum: 'What is added up, such as args.amount.',
-  atMost: 'How much the sum may be.',
-  unit: 'The smallest amount, such as 0.01; every amount is a multiple of it.',
-  within: 'A rolling window: 30m, 1h, 7d.',
-  each: 'A calendar window: hour, day, week or month.',
-  zone: 'The time zone of a calendar window; UTC where it is left out.',
-  per: 'Who is counted: key, session, person or policy.',
-  beyond: 'What happens to a call that no longer fits: deny or require_approval.',
-};
-
-const APPROVERS_HELP: Record<keyof Approvers, string> = {
-  group: 'The group of operators who may answer.',
-  count: 'How many of them have to approve, 1 to 5.',
-  proof: 'passkey: each of them signs the approval with their passkey.',
-};
-
-const ESCALATE_HELP: Record<keyof Escalation, string> = {
-  after: 'How long the question has waited then: 10m, 1h.',
-  notify: 'The names of the channels that are told, too.',
-};
-
-const HELP: Record<Exclude<Place['in'], 'condition'>, Record<string, string>> = {
-  policy: POLICY_HELP,
-  rule: RULE_HELP,
-  limit: LIMIT_HELP,
-  approvers: APPROVERS_HELP,
-  escalate: ESCALATE_HELP,
-};
-
-function fieldsOf(kind: keyof typeof HELP): Completion[] {
-  return Object.entries(HELP[kind]).map(([label, info]) => ({
+function fieldsOf(kind: Kind): Completion[] {
+  return Object.entries(helpIn(kind)).map(([label, info]) => ({
     label,
     info,
     type: 'property',
@@ -89,22 +34,20 @@ function fieldsOf(kind: keyof typeof HELP): Completion[] {
   }));
 }
 
-const CHOICES: Record<string, (state: EditorState) => readonly string[]> = {
-  action: () => ACTIONS,
-  each: () => PERIODS,
-  per: () => SUBJECTS,
-  beyond: () => BEYONDS,
-  zone: () => Intl.supportedValuesOf('timeZone'),
-  limit: limitNames,
-  show: state => ['all', ...argumentNames(state)],
-  notify: () => [DEFAULT_CHANNEL],
-  proof: () => ['passkey'],
-};
-
-function valuesOf(field: string, state: EditorState): Completion[] {
-  const names = CHOICES[field]?.(state) ?? [];
+function valuesOf(kind: Kind, field: string, state: EditorState): Completion[] {
+  const { offers = [] } = describedIn(kind)[field]?.type ?? {};
+  const names = typeof offers === 'string' ? OFFERED[offers](state) : offers;
   return names.map(label => ({ label, type: 'enum' }));
 }
+
+/** What the text, or the browser, knows of values. */
+const OFFERED: Record<string & FieldType<unknown>['offers'], (state: EditorState) => readonly string[]> = {
+  arguments: state => ['all', ...argumentNames(state)],
+  channels: () => [DEFAULT_CHANNEL],
+  conditions: () => [],
+  limits: limitNames,
+  zones: () => Intl.supportedValuesOf('timeZone'),
+};
 
 const VARIABLE_HELP: Record<string, string> = {
   args: 'The arguments of the call, by their names.',

@@ -4,11 +4,16 @@
 import { syntaxTree } from '@codemirror/language';
 import { type EditorState, Prec, type Range } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
+import type { Field } from '../../../../src/core/policy/field-type.ts';
+import { LIMIT } from '../../../../src/core/policy/limit-fields.ts';
+import { RULE } from '../../../../src/core/policy/rule-fields.ts';
 
 /** A node of the syntax tree. */
 export type Node = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
 
-const FIELDS = ['when', 'sum'];
+export const CONDITION_FIELDS = Object.entries<Field>({ ...RULE, ...LIMIT })
+  .filter(([, { type }]) => type.offers === 'conditions')
+  .map(([name]) => name);
 const SCALARS = ['Literal', 'QuotedLiteral', 'BlockLiteralContent'];
 /** What lies between a scalar and the field that it belongs to, alone or in a list. */
 const BETWEEN = ['Item', 'BlockSequence', 'FlowSequence', 'BlockLiteral'];
@@ -24,7 +29,7 @@ export function isCondition(state: EditorState, node: Node): boolean {
   if (!SCALARS.includes(node.name)) return false;
   let above = node.parent;
   while (above !== null && BETWEEN.includes(above.name)) above = above.parent;
-  return above?.name === 'Pair' && FIELDS.includes(keyOf(state, above));
+  return above?.name === 'Pair' && CONDITION_FIELDS.includes(keyOf(state, above));
 }
 
 export interface Token {

@@ -6,13 +6,20 @@ import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
-import { EditorView, highlightActiveLine, highlightActiveLineGutter, lineNumbers } from '@codemirror/view';
+import {
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  lineNumbers,
+} from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { minimalSetup } from 'codemirror';
 import type { Problem } from '../../../../src/core/policy-file/policy-file.ts';
 import type { AddedLines } from './added-lines.ts';
 import { complete } from './completion.ts';
 import { conditionColours } from './conditions.ts';
+import { helpAt } from './field-help.ts';
 import { markAdded, numberRules, ruleGutter } from './rule-gutter.ts';
 
 export interface Editor {
@@ -62,7 +69,17 @@ const LOOK = EditorView.theme({
   '.cm-completionMatchedText': { textDecoration: 'none', fontWeight: '700' },
   // Where there is no room beside the list, it would cover the names. It is still measured, to find out whether there is.
   '.cm-completionInfo-left-narrow, .cm-completionInfo-right-narrow': { visibility: 'hidden' },
-  '.cm-completionInfo': { maxWidth: 'min(24rem, 90vw)', padding: '0.4rem 0.6rem' },
+  '.cm-completionInfo, .cm-field-help': { maxWidth: 'min(24rem, 90vw)', padding: '0.4rem 0.6rem' },
+});
+
+/** Help where the mouse rests on the name of a field. */
+const FIELD_HELP = hoverTooltip((view, position) => {
+  const found = helpAt(view.state, position);
+  if (found === null) return null;
+  const dom = document.createElement('div');
+  dom.className = 'cm-field-help';
+  dom.textContent = found.help;
+  return { pos: found.from, end: found.to, above: true, create: () => ({ dom }) };
 });
 
 /**
@@ -96,6 +113,7 @@ export function openEditor(host: HTMLElement, { text, label, readOnly, onChange 
       syntaxHighlighting(COLOURS),
       conditionColours,
       autocompletion({ override: [complete], icons: false }),
+      FIELD_HELP,
       LOOK,
       TYPED_OVER,
       EditorView.lineWrapping,

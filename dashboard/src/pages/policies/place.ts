@@ -3,12 +3,13 @@
 
 import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
-import { isCondition, keyOf, type Node, tokensOf } from './conditions.ts';
+import { partsOf, type RuleField } from '../../../../src/core/policy/rule-fields.ts';
+import { CONDITION_FIELDS, isCondition, keyOf, type Node, tokensOf } from './conditions.ts';
 
-/** The last two are parts of a rule. */
-type Kind = 'policy' | 'rule' | 'limit' | 'approvers' | 'escalate';
+/** What a mapping stands for: the last are fields of a rule that have fields themselves. */
+export type Kind = 'policy' | 'rule' | 'limit' | RuleField;
 
-export type Place =
+type Place =
   | { in: 'condition' }
   /** The field whose value is being typed; null where the name of a field is. */
   | { in: Kind; field: string | null };
@@ -37,8 +38,17 @@ export function placeAt(state: EditorState, position: number): Place | null {
   return { in: 'policy', field: null };
 }
 
+/** The field whose name is at a position, and where the name stands. */
+export function fieldAt(state: EditorState, position: number) {
+  let key: Node | null = syntaxTree(state).resolveInner(position, 1);
+  while (key !== null && key.name !== 'Key') key = key.parent;
+  const kind = key?.parent?.parent ? kindOf(state, key.parent.parent) : null;
+  if (key?.parent == null || kind === null) return null;
+  return { in: kind, name: keyOf(state, key.parent), from: key.from, to: key.to };
+}
+
 function placeIn(kind: Kind | null, field: string | null): Place | null {
-  if (field === 'when' || field === 'sum') return { in: 'condition' };
+  if (field !== null && CONDITION_FIELDS.includes(field)) return { in: 'condition' };
   if (kind === 'policy' && field === 'rules') return { in: 'rule', field: null };
   return kind === null ? null : { in: kind, field };
 }
@@ -54,8 +64,8 @@ function kindOf(state: EditorState, map: Node): Kind | null {
     return isRules ? 'rule' : null;
   }
   const key = above?.name === 'Pair' ? keyOf(state, above) : null;
-  if ((key === 'approvers' || key === 'escalate') && above?.parent && kindOf(state, above.parent) === 'rule')
-    return key;
+  const isPart = key !== null && partsOf(key).length > 0;
+  if (isPart && above?.parent && kindOf(state, above.parent) === 'rule') return key as RuleField;
   const holder = above?.parent?.parent;
   return holder?.name === 'Pair' && keyOf(state, holder) === 'limits' ? 'limit' : null;
 }
