@@ -32,9 +32,9 @@ export interface Decider {
 
 export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<Decider> {
   const load = (file: string) => import(join(root, 'src/core', file));
-  const { compilePolicy } = (await load('compiled-policy.ts')) as typeof compiled;
-  const { consider } = (await load('consider.ts')) as typeof consideration;
-  const { decide } = (await load('decide.ts')) as typeof decision;
+  const { compilePolicy } = (await load('policy/compiled-policy.ts')) as typeof compiled;
+  const { consider } = (await load('decision/consider.ts')) as typeof consideration;
+  const { decide } = (await load('decision/decide.ts')) as typeof decision;
   const considered: Decider['considered'] = (policy, call, { scope = null, situation } = {}) =>
     consider(policy, call, scope, { ...PLAIN, ...situation });
   return {
