@@ -10,7 +10,7 @@ import { safeJson } from '../text/visible.ts';
 
 /** One rule as one line of YAML, which makes policies easy to compare. */
 export function ruleLine(rule: Rule): string {
-  return `  - ${fieldsText({ ...rule }, RULE)}`;
+  return `  - ${fieldsText(rule, RULE)}`;
 }
 
 /** The same without the name: two rules that differ only in their names decide the same. */
@@ -20,13 +20,15 @@ export function unnamedLine(rule: Rule): string {
 
 /** One limit as one line of YAML. */
 export function limitLine(name: string, limit: Limit): string {
-  return `  ${safeJson(name)}: ${fieldsText({ ...limit }, LIMIT)}`;
+  return `  ${safeJson(name)}: ${fieldsText(limit, LIMIT)}`;
 }
 
-function fieldsText(value: Readonly<Record<string, unknown>>, fields: Fields): string {
-  const written = Object.entries(fields).flatMap(([name, field]) =>
-    value[name] === undefined ? [] : [fieldText(name, field, value[name])],
-  );
+function fieldsText(value: object, fields: Fields): string {
+  const written: string[] = [];
+  for (const name of Object.keys(fields)) {
+    const part = value[name as keyof typeof value];
+    if (part !== undefined) written.push(fieldText(name, fields[name] as Field, part));
+  }
   return `{ ${written.join(', ')} }`;
 }
 
@@ -40,7 +42,7 @@ export function fieldText(name: string, { type }: Pick<Field, 'type'>, value: un
 function inline(part: unknown, fields: Fields = {}): string {
   if (Array.isArray(part)) return `[${part.map(each => safeJson(each)).join(', ')}]`;
   if (typeof part !== 'object' || part === null) return safeJson(part);
-  return fieldsText({ ...part }, fields);
+  return fieldsText(part, fields);
 }
 
 interface Written {

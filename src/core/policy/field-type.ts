@@ -153,17 +153,16 @@ export function parts<const F extends Fields>(
 
 function partsFaults(value: unknown, fields: Fields, form: string, anyOf: readonly string[]): ValueFault[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return single(form);
-  const all = Object.entries(fields);
   const known = Object.keys(fields);
   const stray = Object.keys(value).find(each => !known.includes(each));
   if (stray !== undefined) return single(unknownPart(stray, known), stray);
-  const given = new Map(Object.entries(value).filter(([, part]) => part !== undefined));
-  const [missing] = all.find(([name, { needed }]) => needed && !given.has(name)) ?? [];
+  const given: Readonly<Record<string, unknown>> = { ...value };
+  const missing = known.find(name => fields[name]?.needed && given[name] === undefined);
   if (missing !== undefined) return single(`needs "${missing}"; it ${form}`);
-  if (anyOf.length > 0 && !anyOf.some(each => given.has(each)))
+  if (anyOf.length > 0 && anyOf.every(name => given[name] === undefined))
     return single(`needs ${anyOf.map(each => `"${each}"`).join(' or ')}; it ${form}`);
-  return all.flatMap(([name, { type }]) =>
-    given.has(name) ? below(name, type.faults(given.get(name))) : [],
+  return known.flatMap(name =>
+    given[name] === undefined ? [] : below(name, fields[name]?.type.faults(given[name]) ?? []),
   );
 }
 
