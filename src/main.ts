@@ -14,6 +14,7 @@ import { logKey } from './guard/log/sealed-log.ts';
 import { offerSetup } from './guard/people/setup.ts';
 import { openGrpc } from './http/grpc/open.ts';
 import { serve } from './http/server.ts';
+import type { Services } from './http/serving/services.ts';
 import type { Log } from './log.ts';
 import { mergedFamilies } from './metrics/merge.ts';
 import { startBackground } from './process/background.ts';
@@ -24,9 +25,9 @@ import { isEmbedded, openDeps, openStore } from './process/open-store.ts';
 import { openTelemetry } from './process/open-telemetry.ts';
 import { createServices, VERSION } from './process/services.ts';
 import { type Config, publicUrl } from './settings/config.ts';
+import type { Db } from './store/engine/db.ts';
 import type { Progress } from './store/engine/migrate.ts';
 import { readSetting } from './store/settings.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
 
 export type { PrintApproval };
 
@@ -68,65 +69,79 @@ export async function start(
 ): Promise<Running> {
   keepMemoryOutOfDumps();
   makeDataDir(config.dataDir);
+  // What was opened is closed in reverse order, also if the start fails half way.
+  await using opening = new AsyncDisposableStack();
+  const db = await openStoreOf(config, log, onFatal);
+  opening.defer(() => db.close());
+  const deps = await openDeps(config, db, now, isEmbedded(config) ? undefined : progressIn(log));
+  if (isEmbedded(config)) await takeOver(deps);
+  if ((await readSetting(db, 'demo')) !== null) await (await import('./demo/live.ts')).holdDemoDetails(deps);
+  const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
+  const checkpointKey = await logKey(deps);
+  writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
+  const telemetry = await openTelemetry(config, log, {
+    version: VERSION,
+    oneOfSeveral: others !== null,
+    families: () => services.metrics.families(),
+  });
+  opening.defer(() => telemetry?.stop());
+  opening.defer(() => deps.details.close());
+  const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
+  opening.defer(() => services.serverSignIns.settle());
+  if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
+  // It is started when the address is known, and finishes what the last requests have left to do.
+  let background: { stop: () => Promise<void> } | null = null;
+  opening.defer(() => background?.stop());
+  const doors: Door[] = [];
+  opening.defer(() => shut(services, doors));
+  const serving = serve(services, config.host, config.port, others !== null);
+  doors.push({ stop: () => serving.stop(config.stopGrace, () => services.mcp.hub.giveUp()) });
+  const grpc = await openGrpc(config, serving.ask, others !== null);
+  if (grpc !== null) doors.push(grpc);
+  const url = publicUrl(config, serving.port);
+  services.serverSignIns.servedAt(url);
+  background = await startBackground(config, services, url, print);
+  log.info({ url, version: VERSION }, 'serving');
+  const opened = opening.move();
+  let stopped: Promise<void> | null = null;
+  return {
+    url,
+    port: serving.port,
+    metrics: () => services.metrics.families(),
+    welcome: show => {
+      const welcomed = welcome(config, deps, log, url, show);
+      // The store records that the key was shown before anything else is closed.
+      opened.defer(() => welcomed.catch(() => {}));
+      return welcomed;
+    },
+    stop: () => {
+      stopped ??= opened.disposeAsync();
+      return stopped;
+    },
+  };
+}
+
+function openStoreOf(config: Config, log: Log, onFatal: (error: Error) => void): Promise<Db> {
   // On PostgreSQL a start may wait: for the server, or for another replica. SQLite is there at once.
   if (!isEmbedded(config))
     log.info({ database: new URL(config.databaseUrl ?? '').host }, 'connecting to PostgreSQL');
-  const db = await openStore(config, onFatal, failure => tellMoving(log, failure));
-  let telemetry: Telemetry | null = null;
-  try {
-    const deps = await openDeps(config, db, now, isEmbedded(config) ? undefined : progressIn(log));
-    if (isEmbedded(config)) await takeOver(deps);
-    if ((await readSetting(db, 'demo')) !== null)
-      await (await import('./demo/live.ts')).holdDemoDetails(deps);
-    const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
-    const checkpointKey = await logKey(deps);
-    writeCheckpointKey(config.dataDir, verifierKeyText(checkpointKey));
-    telemetry = await openTelemetry(config, log, {
-      version: VERSION,
-      oneOfSeveral: others !== null,
-      families: () => services.metrics.families(),
-    });
-    const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
-    if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
-    const serving = serve(services, config.host, config.port, others !== null);
-    const grpc = await openGrpc(config, serving.ask, others !== null);
-    const url = publicUrl(config, serving.port);
-    services.serverSignIns.servedAt(url);
-    const background = await startBackground(config, services, url, print);
-    log.info({ url, version: VERSION }, 'serving');
-    let welcomed: Promise<void> | null = null;
-    const stop = async () => {
-      // The store records first that the key was shown.
-      await welcomed?.catch(() => {});
-      const { mcpSessions, hub } = services.mcp;
-      const stopped = serving.stop(config.stopGrace, () => hub.giveUp());
-      // These streams have no end of their own, so they would hold up the stop.
-      mcpSessions.endStreams();
-      await Promise.all([services.feed.close(), stopped, grpc?.stop()]);
-      hub.close();
-      await services.mcp.outcomes.flush();
-      await services.checks.drain();
-      await background.stop();
-      await services.serverSignIns.settle();
-      deps.details.close();
-      await telemetry?.stop();
-      await db.close();
-    };
-    return {
-      url,
-      port: serving.port,
-      metrics: () => services.metrics.families(),
-      welcome: show => {
-        welcomed = welcome(config, deps, log, url, show);
-        return welcomed;
-      },
-      stop,
-    };
-  } catch (error) {
-    await telemetry?.stop();
-    await db.close();
-    throw error;
-  }
+  return openStore(config, onFatal, failure => tellMoving(log, failure));
+}
+
+/** What takes requests. */
+interface Door {
+  stop: () => Promise<void>;
+}
+
+/** Closes all doors at once, and finishes what came in through them. */
+async function shut({ mcp, feed, checks }: Services, doors: readonly Door[]): Promise<void> {
+  const stopped = doors.map(door => door.stop());
+  // These streams have no end of their own, so they would hold up the stop.
+  mcp.mcpSessions.endStreams();
+  await Promise.all([feed.close(), ...stopped]);
+  mcp.hub.close();
+  await mcp.outcomes.flush();
+  await checks.drain();
 }
 
 function progressIn(log: Log): Progress {

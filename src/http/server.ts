@@ -1,30 +1,15 @@
-// The HTTP server: which route takes a request, and the steps that every request takes (authentication, body, handler).
-// Errors become problem bodies here. The runtime's own router matches the paths;
+// The HTTP server: it accepts requests, finds the route of each, takes it through the steps of steps.ts, and
+// makes a problem body of an error. The runtime's own router matches the paths;
 // docs/decisions/0004-no-web-framework.md says why there is no framework.
 
-import type { z } from 'zod';
 import { GuardError, overloaded } from '../core/errors.ts';
-import type { Span } from '../core/wire/span.ts';
 import { firstRoutes } from './first-routes.ts';
 import { OTHER_PATHS } from './later-paths.ts';
-import { challenge } from './oauth/metadata.ts';
 import { nowherePages } from './pages/not-found.ts';
-import { identify, lookAgain, servicesFor } from './serving/auth.ts';
-import {
-  type Bounds,
-  fields,
-  fit,
-  isForm,
-  readForm,
-  readJson,
-  requireStorable,
-  wantForm,
-} from './serving/body.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './serving/errors.ts';
-import { checkOrigin } from './serving/origin.ts';
-import { callerOf, clientOf, type Incoming, type Route, type Who } from './serving/route.ts';
+import type { Route } from './serving/route.ts';
 import type { Services } from './serving/services.ts';
-import { beginSpan, endSpan, isTraced } from './serving/tracing.ts';
+import { challenged, finished, incomingOf, STEPS, take } from './steps.ts';
 
 /** No body may ever be larger. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;
@@ -91,7 +76,6 @@ async function untilIdle(isBusy: () => boolean, ms: number): Promise<void> {
 
 const OVERLOADED = overloaded();
 const nowhere = nowherePages([...firstRoutes.map(({ path }) => path), ...OTHER_PATHS]);
-const NO_PARAMS: Record<string, string> = {};
 
 type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
 
@@ -194,57 +178,22 @@ class Desk {
   }
 
   async #answer(route: Route, request: Bun.BunRequest, server: Bun.Server<undefined>): Promise<Response> {
-    const services = this.#services;
-    const startedAt = performance.now();
-    let body: unknown;
-    let span: Span | undefined;
-    let who: Who = { kind: 'nobody' };
-    const ration = services.rations.request(() => callerOf({ services, request, server, who }));
+    const taken = take(this.#services, route, request, server);
     this.underWay++;
     try {
       if (!this.#open) throw new GuardError('not_ready', 'The service is stopping.', { retryAfter: 1 });
-      if (route.checksOrigin) checkOrigin(request, services.config);
-      if (route.rateLimited) {
-        await services.approveLimit.admit(clientOf({ services, request, server }), services.deps.now());
+      for (const step of STEPS) {
+        const waits = step(taken);
+        if (waits !== undefined) await waits;
       }
-      const identified = identify(services, request, route);
-      who = identified instanceof Promise ? await identified : identified;
-      const identifyMs = performance.now() - startedAt;
-      if (services.tracer !== null && isTraced(route))
-        span = beginSpan(services.tracer, route.path, request, startedAt);
-      if (route.body !== undefined) {
-        const limit = services.config[route.bodyLimit ?? 'bodyLimit'];
-        body = await readBody(services, route, request, { limit, ration });
-        if (who.kind === 'operator') await lookAgain(services, who);
-      }
-      const query = route.query === undefined ? undefined : readQuery(route.query, request);
-      // Reading the parameters is expensive in the runtime's router, so a path without any skips it.
-      const params = route.path.includes(':') ? readParams(request) : NO_PARAMS;
-      const incoming: Incoming<unknown, unknown> = {
-        services: servicesFor(services, who),
-        request,
-        server,
-        startedAt,
-        identifyMs,
-        span,
-        who,
-        ration,
-        params,
-        body,
-        query,
-      };
-      const response = await route.handle(incoming as Incoming<never, never>);
-      services.metrics.answered(response.status);
-      if (span !== undefined) endSpan(span, response.status);
-      return finished(route, response);
+      const response = await route.handle(incomingOf(taken));
+      this.#services.metrics.answered(response.status);
+      return finished(taken, response);
     } catch (error) {
-      const refused = this.refuse(request, error, known => route.refusal?.(known, request, body) ?? null);
-      if (route.challenges && services.config.oauth && refused.status === 401)
-        refused.headers.set('WWW-Authenticate', challenge(services.config, request));
-      if (span !== undefined) endSpan(span, refused.status);
-      return finished(route, refused);
+      const own = (known: GuardError) => route.refusal?.(known, request, taken.body) ?? null;
+      return finished(taken, challenged(taken, this.refuse(request, error, own)));
     } finally {
-      ration.free();
+      taken.ration.free();
       this.underWay--;
     }
   }
@@ -278,12 +227,6 @@ class Desk {
   }
 }
 
-/** Scripts of any page may read the answer. They never send a cookie with it, so they see what everybody sees. */
-function finished(route: Route, response: Response): Response {
-  if (route.cors) response.headers.set('Access-Control-Allow-Origin', '*');
-  return response;
-}
-
 function preflight(allow: string): Response {
   const headers = {
     'Access-Control-Allow-Origin': '*',
@@ -293,43 +236,4 @@ function preflight(allow: string): Response {
     'Access-Control-Max-Age': '86400',
   };
   return new Response(null, { status: 204, headers });
-}
-
-async function readBody(
-  services: Services,
-  route: Route,
-  request: Request,
-  bounds: Bounds,
-): Promise<unknown> {
-  if (route.form === 'only') wantForm(request);
-  const value =
-    route.form !== undefined && isForm(request)
-      ? await readForm(request, bounds, typeof route.form === 'function' ? route.form : fields)
-      : await readJson(request, bounds, {
-          mayBeEmpty: route.bodyOptional ?? false,
-          maxValues: route.maxValues,
-          seen: bytes => route.signed?.(bytes, request, services),
-        });
-  const body = fit(route.body as z.ZodType, value);
-  if (route.anyText !== true) requireStorable(value);
-  return body;
-}
-
-function readQuery(schema: z.ZodType, request: Request): unknown {
-  const value = fields(new URL(request.url).searchParams);
-  const query = fit(schema, value);
-  requireStorable(value);
-  return query;
-}
-
-/** Ids are plain text made by this service, so a parameter that cannot be stored matches nothing. */
-function readParams({ params }: Bun.BunRequest): Record<string, string> {
-  try {
-    requireStorable(params);
-  } catch (error) {
-    throw new GuardError('not_found', 'Nothing has this id: it holds a character that no id has.', {
-      cause: error,
-    });
-  }
-  return params;
 }
