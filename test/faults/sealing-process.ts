@@ -2,10 +2,10 @@
 // an hour ahead, so that every entry is old enough to be sealed.
 
 const [root = '', url = ''] = process.argv.slice(2);
-const { openSqlite } = await import(`${root}/src/store/sqlite.ts`);
-const { openPostgres } = await import(`${root}/src/store/postgres.ts`);
+const { openSqlite } = await import(`${root}/src/store/engine/sqlite.ts`);
+const { openPostgres } = await import(`${root}/src/store/engine/postgres.ts`);
 const { SealedLog, logKey } = await import(`${root}/src/guard/log/sealed-log.ts`);
-const { readSealing } = await import(`${root}/src/store/seals.ts`);
+const { readSealing } = await import(`${root}/src/store/log/seals.ts`);
 const { Vault } = await import(`${root}/src/guard/secrets.ts`);
 
 const fatal = (error: Error) => {
