@@ -1,6 +1,7 @@
 // Runs background work that nobody waits for, such as counting statistics. One replica at a time does it, in small
 // steps, with pauses that leave the process and the store free for checks.
 
+import { MINUTE } from '../core/time/duration.ts';
 import { endLease, takeLease } from '../store/leases.ts';
 import type { Deps } from './deps.ts';
 import { newId } from './ids.ts';
@@ -16,6 +17,21 @@ const LONGEST_REST_MS = 500;
 
 /** Does one small step, and returns true if there is more to do. */
 export type Chore = (deps: Deps) => Promise<boolean>;
+
+/**
+ * Does a chore once a minute. The minute is counted from the beginning of its last step, so that what became old during
+ * the step is found a minute later at the latest. After a clock that was ahead was corrected, nothing waits for it.
+ */
+export function everyMinute(chore: Chore): Chore {
+  let next = 0;
+  return async deps => {
+    const now = deps.now();
+    if (now < next && now > next - MINUTE) return false;
+    if (await chore(deps)) return true;
+    next = now + MINUTE;
+    return false;
+  };
+}
 
 interface ChoresObserver {
   /** Called after every round, also on a replica that left the work to another one. */

@@ -5,7 +5,7 @@
 import { GuardError } from '../core/errors.ts';
 import type { Db } from '../store/engine/db.ts';
 import { insertRequest, removeRequests } from '../store/request-counts.ts';
-import type { Chore } from './chores.ts';
+import { type Chore, everyMinute } from './chores.ts';
 
 const MINUTE_MS = 60_000;
 /**
@@ -67,12 +67,8 @@ async function inTime(count: Promise<number>): Promise<number> {
 
 /** Removes the counts of past minutes. The last one is kept, because the clocks of replicas differ a little. */
 export function forgetRequests(): Chore {
-  let swept = 0;
-  return async ({ db, now }) => {
-    const minute = Math.floor(now() / MINUTE_MS);
-    if (minute === swept) return false;
-    await removeRequests(db, minute - 1);
-    swept = minute;
+  return everyMinute(async ({ db, now }) => {
+    await removeRequests(db, Math.floor(now() / MINUTE_MS) - 1);
     return false;
-  };
+  });
 }

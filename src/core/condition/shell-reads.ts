@@ -4,6 +4,7 @@
 // shows it; it never fails, so that a rule can deny by it.
 
 import { pathJoin } from './path.ts';
+import { entriesOf, SECRET } from './path-lists.ts';
 import { pathSecret } from './path-names.ts';
 import { type ShellCommand, type ShellStep, shellSteps } from './shell.ts';
 import { GIT, PROGRAMS, type Program, VERSIONED } from './shell-programs.ts';
@@ -152,8 +153,13 @@ function joined(folders: readonly string[], path: string): string[] | null {
 /** Nobody reads more of a command, and what is longer is no plain command that a rule would allow. */
 const MOST_CHARACTERS = 4_000;
 const BETWEEN_WORDS = /[\s"'`=:@<>()|&;,{}$\\]+/;
+/** Endings of secret files that words of programs have as well, such as `process.env`. */
+const OF_OTHERS = ['env', 'key', 'jwk'];
+const ENDINGS = entriesOf(SECRET)
+  .flatMap(each => /^\*\.(\w+)$/.exec(each)?.[1] ?? [])
+  .filter(each => !OF_OTHERS.includes(each));
 /** A word that can hardly be anything but a path. A repository's address ends in `.git`. */
-const LIKE_A_PATH = /^\.\w|\/|^id_\w|\.(?:pem|p12|pfx|jks|kdbx|ppk|tfstate|keystore)$/i;
+const LIKE_A_PATH = new RegExp(`^\\.\\w|/|^id_\\w|\\.(?:${ENDINGS.join('|')})$`, 'i');
 const ADDRESS = /\.git\/?$/i;
 
 export function shellSecret(text: string): boolean {

@@ -3,13 +3,13 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { amountOf, type Limit, unitsAllowed } from '../../core/policy/limit.ts';
-import { DAY, MINUTE } from '../../core/time/duration.ts';
+import { DAY } from '../../core/time/duration.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { type Counted, deleteCounts, listUsed, removeEnded, type Used } from '../../store/limits.ts';
 import { newestTime } from '../../store/log/newest-time.ts';
 import { findPolicy, findPolicyVersion } from '../../store/policies.ts';
 import { recordChange } from '../changes.ts';
-import type { Chore } from '../chores.ts';
+import { type Chore, everyMinute } from '../chores.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { POLICIES_LOCK } from '../locks.ts';
 import { countLock, limitId, readTime } from './limits.ts';
@@ -116,7 +116,6 @@ async function wantLimit(db: Queries, policyId: string, name: string): Promise<s
   return limitId(policyId, name, limit);
 }
 
-const EVERY_MS = MINUTE;
 /** Counts are kept this long after their end, because a replica whose clock is slow still reads them. */
 const KEPT_MS = DAY;
 /** A batch takes about as long as one of retention's, which has the same size. */
@@ -124,14 +123,7 @@ const BATCH = 500;
 
 /** Removes what ended a day ago, once a minute. */
 export function forgetCounts(): Chore {
-  let next = 0;
-  return async deps => {
-    const { now } = deps;
-    if (now() < next && now() > next - EVERY_MS) return false;
-    if ((await forgetEnded(deps)) === BATCH) return true;
-    next = now() + EVERY_MS;
-    return false;
-  };
+  return everyMinute(async deps => (await forgetEnded(deps)) === BATCH);
 }
 
 /**

@@ -18,14 +18,13 @@ import {
 import { entryIdAt } from '../../store/log/seals.ts';
 import { shippedByAll } from '../../store/log/shipping.ts';
 import { firstIdFrom } from '../../store/log/slots.ts';
-import type { Chore } from '../chores.ts';
+import { type Chore, everyMinute } from '../chores.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { ROLLUPS_LOCK } from '../locks.ts';
 import { KEPT_FROM, ROLLED_UP } from './marks.ts';
 import { givenUpPlaces } from './signed-checkpoints.ts';
 
-const EVERY_MS = MINUTE;
 /**
  * The mark that says how far the last pass deleted. The next one starts earlier, for entries that became visible late.
  */
@@ -49,21 +48,16 @@ interface RetentionOptions {
 
 /** Runs one pass a minute, in steps of one statement each. */
 export function retire(options: RetentionOptions): Chore {
-  let next = 0;
   let counts: Record<string, number> = {};
-  return async deps => {
-    const now = deps.now();
-    if (now < next && now > next - EVERY_MS) return false;
-    const step = await firstFull(deps, options, (table, count) => {
+  return everyMinute(async deps => {
+    const more = await firstFull(deps, options, (table, count) => {
       if (count > 0) counts[table] = (counts[table] ?? 0) + count;
     });
-    if (step) return true;
+    if (more) return true;
     if (Object.keys(counts).length > 0) options.removed(counts);
     counts = {};
-    // Counted from its beginning: what became old while it was under way is found a minute later at the latest.
-    next = now + EVERY_MS;
     return false;
-  };
+  });
 }
 
 /** Deletes one batch from each table, and stops with true at the first table that has more to delete. */

@@ -29,7 +29,7 @@ import {
   type SessionRecord,
 } from '../../store/sessions.ts';
 import { recordChange } from '../changes.ts';
-import type { Chore } from '../chores.ts';
+import { type Chore, everyMinute } from '../chores.ts';
 import { keyLives } from '../credentials.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { isId, newId } from '../ids.ts';
@@ -241,13 +241,8 @@ export async function endOAuthSession(deps: Deps, actor: Actor, id: string, beca
 
 /** Removes codes and tokens that have ended. */
 export function forgetTokens(): Chore {
-  let swept = 0;
-  return async ({ db, now }) => {
-    const at = now();
-    if (at - swept < MINUTE_MS) return false;
-    await removeOldCodes(db, at - CODE_KEPT_MS);
-    if ((await removeOldTokens(db, at, REMOVED_AT_ONCE)) === REMOVED_AT_ONCE) return true;
-    swept = at;
-    return false;
-  };
+  return everyMinute(async ({ db, now }) => {
+    await removeOldCodes(db, now() - CODE_KEPT_MS);
+    return (await removeOldTokens(db, now(), REMOVED_AT_ONCE)) === REMOVED_AT_ONCE;
+  });
 }

@@ -8,14 +8,7 @@ import { canonicalJson } from '../../core/wire/canonical.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
 import { fit } from '../serving/body.ts';
-import {
-  type DecisionAnswer,
-  decisionOf,
-  type Evaluation,
-  evaluation,
-  isUsual,
-  undecided,
-} from './authzen.ts';
+import { type DecisionAnswer, decisionOf, type Evaluation, evaluation, undecided } from './authzen.ts';
 
 /** Each evaluation costs a decision and an audit entry. */
 const MOST_EVALUATIONS = 100;
@@ -61,7 +54,7 @@ export function evaluationsOf(body: Batch, limit: number): (Evaluation | GuardEr
     throw new GuardError('too_large', `The evaluations with their defaults are larger than ${limit} bytes.`);
   return items.map(item => {
     const whole = isObject(item) ? withDefaults(item, body) : item;
-    return isUsual(whole) ? whole : orFault(() => fit(evaluation, whole));
+    return orFault(() => fit(evaluation, whole));
   });
 }
 

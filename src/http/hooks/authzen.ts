@@ -37,33 +37,6 @@ export const evaluation = z.object({
 
 export type Evaluation = z.output<typeof evaluation>;
 
-/** Accepts only what the schema accepts, and most of it. The schema, which takes 2 µs, names the faults of all else. */
-export function isUsual(value: Json): value is Json & Evaluation {
-  if (!isObject(value)) return false;
-  const { subject, action, resource, context } = value;
-  return (
-    isEntity(subject) &&
-    isEntity(resource) &&
-    isObject(action) &&
-    typeof action['name'] === 'string' &&
-    isObjectOrNone(action['properties']) &&
-    isObjectOrNone(context)
-  );
-}
-
-function isEntity(value: Json | undefined): boolean {
-  return (
-    isObject(value) &&
-    typeof value['type'] === 'string' &&
-    typeof value['id'] === 'string' &&
-    isObjectOrNone(value['properties'])
-  );
-}
-
-function isObjectOrNone(value: Json | undefined): boolean {
-  return value === undefined || isObject(value);
-}
-
 /** Whether the evaluation names a tool without its server. */
 export function wantsServer({ resource: { id, properties } }: Evaluation): boolean {
   return properties?.['server'] === undefined && !id.includes(SEPARATOR);

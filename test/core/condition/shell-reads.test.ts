@@ -159,12 +159,15 @@ describe('secrets that a command line names', () => {
     "node -e \"require('fs').readFileSync('./.env')\"",
     'cat /proc/self/environ',
     'openssl rsa -in server.pem',
+    'openvpn office.ovpn',
+    'terraform apply -var-file=prod.tfvars',
     'git show HEAD:.env',
   ])('%s', text => expect(shellSecret(text)).toBe(true));
 
   test.each([
     'npm test',
     'git commit -m "read credentials from process.env"',
+    'node -e console.log(process.env,options.key)',
     'git commit -m "keep .env out of the image, and ~/.ssh too"',
     'git clone https://example.com/x.git',
     'cat .env.example',
