@@ -14,11 +14,11 @@ const ROOT = join(import.meta.dir, '../..');
 const NAMED: [RegExp, string][] = [
   [
     /^core\/(decide|consider|compiled-policy|situation|policy|rule-index|pattern|name|simulate|trace)/,
-    'core/cases core/decision/decide core/foresight/reasons core/strictness core/decision/trace core/text/pattern core/policy-file/lint faults/p14 faults/p15',
+    'core/cases core/decision/decide core/decision/reason core/decision/reasons core/strictness core/decision/trace core/text/pattern core/policy-file/lint faults/p14 faults/p15',
   ],
   [
-    /^core\/(sentences|reasons|recorded|replay|possibilities|situation)/,
-    'core/foresight/reasons core/read-reasons core/foresight/replay core/replay-random core/policy/situation',
+    /^core\/(reason|recorded|evidence|replay|possibilities|situation)/,
+    'core/decision/reason core/foresight/replay core/replay-random core/policy/situation',
   ],
   [/^core\/(json|exact-number|canonical)/, 'core/wire/json core/wire/canonical http/refusals'],
   [

@@ -73,15 +73,18 @@ export function firstWhole(savedAt: string, now: number): string {
  * earlier versions may have said what the current one does not say any more either.
  */
 export function remarksOf(
-  { from, calls, changed, depends }: Replay,
+  { from, calls, changed, depends, earlier }: Replay,
   current: Pick<Policy, 'version' | 'updatedAt'> | null,
 ): string[] {
   if (calls === 0) return [];
-  const remarks = ['Limits are left out.'];
+  const remarks: string[] = [];
   if (depends > 0)
-    remarks.unshift(
+    remarks.push(
       `Whether ${counted(depends)} would change depends on arguments, times or people, which the log does not keep.`,
     );
+  if (earlier > 0)
+    remarks.push(`Of those, ${counted(earlier)} ${earlier === 1 ? 'was' : 'were'} recorded by an earlier version of Toolgate, whose reasons are not read.`);
+  remarks.push('Limits are left out.');
   if (changed > 0 && current !== null && current.version > 1 && from < current.updatedAt)
     remarks.push(
       `Calls before ${time(current.updatedAt)} were decided by earlier versions of the policy; --since current leaves them out.`,

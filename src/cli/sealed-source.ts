@@ -1,7 +1,7 @@
 // The sources from which `toolgate audit verify` reads a sealed log: the SQLite store or PostgreSQL, read page by page and
 // without a snapshot: a log only grows, and verifying must not slow the service down. exported-log.ts reads files.
 
-import { shownEntry } from '../core/log/entry.ts';
+import { sealedEntry } from '../core/log/entry.ts';
 import type { Place } from '../core/log/log-verifier.ts';
 import type { Queries } from '../store/engine/db.ts';
 import { openPostgres } from '../store/engine/postgres.ts';
@@ -62,7 +62,7 @@ async function* storedPlaces(db: Queries): AsyncGenerator<{ page: Place[]; reach
     const last = rows.at(-1);
     if (last === undefined) return;
     from = last.seq + 1;
-    yield { page: rows.map(row => ({ ...row, entry: row.entry && shownEntry(row.entry) })), reached: from };
+    yield { page: rows.map(row => ({ ...row, entry: row.entry && sealedEntry(row.entry) })), reached: from };
   }
 }
 

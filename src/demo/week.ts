@@ -3,6 +3,8 @@
 
 import { type Considered, consider } from '../core/decision/consider.ts';
 import { decide, type Freedom } from '../core/decision/decide.ts';
+import { recordedReason } from '../core/decision/recorded-reason.ts';
+import { shownEntry } from '../core/log/entry.ts';
 import type { CompiledPolicy } from '../core/policy/compiled-policy.ts';
 import { countsUntil } from '../core/policy/limit.ts';
 import type { ToolCall } from '../core/policy/situation.ts';
@@ -126,7 +128,7 @@ export class Week {
       surface: agent.surface,
       ...call,
       decision,
-      reason,
+      reason: recordedReason(reason),
       policyId: policy.id,
       policyVersion: policy.version,
       ruleIndex,
@@ -169,7 +171,8 @@ export class Week {
   #question({ policyAt }: Resident, entry: AuditEntry): ApprovalRecord {
     const id = idAt(entry.at);
     entry.referenceId = id;
-    const { keyId, sessionId, policyId, surface, serverName, toolName, reason, at } = entry;
+    const { keyId, sessionId, policyId, surface, serverName, toolName, at } = entry;
+    const { reason } = shownEntry(entry);
     const rule = policyAt(at).rules[entry.ruleIndex ?? -1];
     const approval: ApprovalRecord = {
       ...{ id, toolCallId: entry.id, keyId, sessionId, policyId, surface, serverName, toolName, reason },

@@ -150,11 +150,9 @@ export async function callTogether(
   const places = calls.map(({ ration }) => taken(services, tool, ration));
   const asked = begun.map((call, index) => question(call, tool, places[index] as Place));
   const answers = await services.checks.submitAll(asked);
-  return begun.map((call, index) => {
-    const place = places[index] as Place;
-    const conclude = () => concluded(services, call, tool, place, answers[index] as Answer);
-    return withinSpan(call.span, conclude);
-  });
+  return begun.map((call, index) =>
+    withinSpan(call.span, () => concluded(services, call, tool, answers[index] as Answer)),
+  );
 }
 
 type Answer = Verdict | GuardError;
@@ -163,11 +161,10 @@ async function concluded(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
-  place: Place,
   answer: Answer,
 ): Promise<JsonObject> {
   if (answer instanceof GuardError) throw answer;
-  return told(services, call, tool, place, answer);
+  return told(services, call, tool, answer);
 }
 
 /** A place that the call keeps until its answer is read: whoever reads no answers gets no places for more. */
@@ -192,7 +189,7 @@ async function checkAndForward(
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
   const verdict = await services.checks.submit(question(call, tool, place));
-  return told(services, call, tool, place, verdict);
+  return told(services, call, tool, verdict);
 }
 
 function question(call: Begun, tool: KnownTool, { none }: Place): CheckRequest {
@@ -220,7 +217,6 @@ function told(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
-  place: Place,
   verdict: Verdict,
 ): JsonObject | Promise<JsonObject> {
   services.onVerdict(verdict, call.startedAt, call.span);
@@ -228,15 +224,14 @@ function told(
     case 'allow':
       return forward(services, call, tool, verdict.toolCallId);
     case 'deny':
-      return errorResult(refusal(verdict, place));
+      return errorResult(refusal(verdict));
     case 'pending':
       return pendingResult(verdict);
   }
 }
 
-function refusal({ reason, note }: Verdict, { none }: Place): string {
-  if (none !== undefined && reason.includes(none))
-    return `Not forwarded: ${reason} Call again when one of them has ended.`;
+function refusal({ reason, note, unplaced }: Verdict): string {
+  if (unplaced) return `Not forwarded: ${reason} Call again when one of them has ended.`;
   const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
   return `Blocked by policy: ${reason}${wrote} Do not retry this call.`;
 }

@@ -1,13 +1,21 @@
 // Bounds how many calls one key, and one Connected Tool, may have under way in this process, and how many lists a key may
 // ask for at once. Without it, slow calls of one key would use up what all share: sockets and memory.
 
+import type { NoPlace } from '../core/policy/situation.ts';
+
 interface PlaceLimits {
   perKey: number;
   perConnectedTool: number;
 }
 
-/** A place that was taken. If none was free, `none` is the reason, which completes the sentence "…, but …". */
+/** A place that was taken. If none was free, `none` says why. */
 export interface Place {
+  none?: NoPlace;
+  free: () => void;
+}
+
+/** Lists are no calls: nothing is recorded of them, and `none` is the sentence for whoever asks. */
+export interface ListPlace {
   none?: string;
   free: () => void;
 }
@@ -25,13 +33,9 @@ export class Places {
   }
 
   take({ keyId, id }: { keyId: string; id: string }): Place {
-    if (this.#keys.isFull(keyId)) return none('calls of this key', this.#keys.atMost, PER_KEY);
+    if (this.#keys.isFull(keyId)) return { none: { atMost: this.#keys.atMost, of: 'key' }, free: NOTHING };
     if (this.#tools.isFull(id))
-      return none(
-        'calls of this Connected Tool',
-        this.#tools.atMost,
-        'TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL',
-      );
+      return { none: { atMost: this.#tools.atMost, of: 'connected_tool' }, free: NOTHING };
     this.#keys.add(keyId);
     this.#tools.add(id);
     const free = () => {
@@ -41,21 +45,17 @@ export class Places {
     return { free };
   }
 
-  takeForList(keyId: string): Place {
-    if (this.#lists.isFull(keyId)) return none('lists of this key', this.#lists.atMost, PER_KEY);
+  takeForList(keyId: string): ListPlace {
+    if (this.#lists.isFull(keyId)) {
+      const none = `${this.#lists.atMost} lists of this key are under way, as many as TOOLGATE_MAX_CALLS_PER_KEY allows`;
+      return { none, free: NOTHING };
+    }
     this.#lists.add(keyId);
     return { free: () => this.#lists.remove(keyId) };
   }
 }
 
-const PER_KEY = 'TOOLGATE_MAX_CALLS_PER_KEY';
-
-function none(what: string, atMost: number, setting: string): Place {
-  return {
-    none: `${atMost} ${what} are under way, as many as ${setting} allows`,
-    free: () => {},
-  };
-}
+const NOTHING = () => {};
 
 /** Counts by name. A count of zero takes no memory. */
 class Counts {

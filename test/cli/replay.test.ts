@@ -26,7 +26,7 @@ function answer(names: readonly string[], more: Partial<Replay> = {}): Replay {
     calls: 1,
     examples: [],
   }));
-  return { ...SPAN, calls: 1200, changed: changes.length, depends: 0, changes, ...more };
+  return { ...SPAN, calls: 1200, changed: changes.length, depends: 0, earlier: 0, changes, ...more };
 }
 
 const HOSTILE = [

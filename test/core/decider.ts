@@ -3,7 +3,10 @@
 import { join } from 'node:path';
 import type * as consideration from '../../src/core/decision/consider.ts';
 import type * as decision from '../../src/core/decision/decide.ts';
-import type { RecordedCall } from '../../src/core/foresight/reasons.ts';
+import type { Reason } from '../../src/core/decision/reason.ts';
+import type * as texts from '../../src/core/decision/reason-text.ts';
+import type * as recording from '../../src/core/decision/recorded-reason.ts';
+import type { RecordedCall } from '../../src/core/foresight/evidence.ts';
 import type * as compiled from '../../src/core/policy/compiled-policy.ts';
 import type { Situation, ToolCall } from '../../src/core/policy/situation.ts';
 
@@ -24,10 +27,17 @@ export interface Facts extends Partial<decision.Facts> {
   situation?: Partial<Situation>;
 }
 
+/** A decision with its reason for people, as a code, and as it is stored. */
+export interface Said extends Omit<decision.Decided, 'reason'> {
+  reason: string;
+  code: Reason;
+  recorded: string;
+}
+
 export interface Decider {
   compilePolicy: typeof compiled.compilePolicy;
   considered(policy: compiled.CompiledPolicy, call: ToolCall, facts?: Facts): consideration.Considered;
-  decide(policy: compiled.CompiledPolicy, call: ToolCall, facts?: Facts): decision.Decided;
+  decide(policy: compiled.CompiledPolicy, call: ToolCall, facts?: Facts): Said;
 }
 
 export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<Decider> {
@@ -35,6 +45,8 @@ export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<
   const { compilePolicy } = (await load('policy/compiled-policy.ts')) as typeof compiled;
   const { consider } = (await load('decision/consider.ts')) as typeof consideration;
   const { decide } = (await load('decision/decide.ts')) as typeof decision;
+  const { reasonText } = (await load('decision/reason-text.ts')) as typeof texts;
+  const { recordedReason } = (await load('decision/recorded-reason.ts')) as typeof recording;
   const considered: Decider['considered'] = (policy, call, { scope = null, situation } = {}) =>
     consider(policy, call, scope, { ...PLAIN, ...situation });
   return {
@@ -42,7 +54,9 @@ export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<
     considered,
     decide(policy, call, { scope, situation, ...facts } = {}) {
       const about = considered(policy, call, { scope: scope ?? null, situation: situation ?? {} });
-      return decide(about, { drift: null, freedom: null, approvalLimit: null, usedUp: false, ...facts });
+      const known = { drift: null, freedom: null, approvalLimit: null, usedUp: false, ...facts };
+      const { reason: code, ...decided } = decide(about, known);
+      return { ...decided, reason: reasonText(code, call), code, recorded: recordedReason(code) };
     },
   };
 }
@@ -50,7 +64,7 @@ export async function deciderIn(root = join(import.meta.dir, '../..')): Promise<
 /** What the audit log says about a call. */
 export function recordOf(
   { serverName, toolName }: ToolCall,
-  { decision, reason, ruleIndex }: decision.Decided,
+  { decision, recorded: reason, ruleIndex }: Pick<Said, 'decision' | 'recorded' | 'ruleIndex'>,
   personId: string | null = null,
 ): RecordedCall {
   const about = { keyId: 'k', policyId: 'p', policyVersion: 1, personId };

@@ -221,8 +221,8 @@ const UNSEEN_MUTANTS: Record<string, Patch> = {
   },
   'frees a call whose arguments nobody saw': {
     file: 'src/core/decision/decide.ts',
-    find: 'call.unseen ? { ...facts, ...UNSEEN_FACTS } : facts',
-    replace: 'facts',
+    find: 'call.unseen ? { ...given, ...UNSEEN_FACTS } : given',
+    replace: 'given',
   },
 };
 
@@ -236,18 +236,18 @@ for (const [what, patch] of Object.entries(UNSEEN_MUTANTS)) {
 const MUTANTS: Record<string, Patch> = {
   'lets a deny with a failed condition pass': {
     file: 'src/core/decision/consider.ts',
-    find: "if (action === 'deny') return 'applies';",
-    replace: "if (action === 'deny') return 'passed over';",
+    find: "deny: 'applies',",
+    replace: "deny: 'passed over',",
   },
   'lets an allow with a failed condition apply': {
     file: 'src/core/decision/consider.ts',
-    find: "if (action === 'deny') return 'applies';",
-    replace: "if (action !== 'require_approval') return 'applies';",
+    find: "allow: 'passed over',",
+    replace: "allow: 'applies',",
   },
   'forgets an approval with a failed condition': {
     file: 'src/core/decision/consider.ts',
-    find: "return action === 'require_approval' ? 'holds' : 'passed over';",
-    replace: "return 'passed over';",
+    find: "require_approval: 'holds',",
+    replace: "require_approval: 'passed over',",
   },
   'takes a failed condition for a true one': {
     file: 'src/core/decision/consider.ts',

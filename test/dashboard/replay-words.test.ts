@@ -16,9 +16,9 @@ const change = (from: Change['from'], to: Change['to'], calls: number): Change =
   examples: [],
 });
 
-function words(calls: number, depends: number, changes: Change[]): string {
+function words(calls: number, depends: number, changes: Change[], earlier = 0): string {
   const changed = changes.reduce((sum, each) => sum + each.calls, 0);
-  return replayWords('7 days', { from: '', to: '', calls, changed, depends, changes });
+  return replayWords('7 days', { from: '', to: '', calls, changed, depends, earlier, changes });
 }
 
 test('says how many calls change, the most first, and how many depend on arguments', () => {
@@ -33,6 +33,7 @@ test('speaks of one call as of one', () => {
   expect(words(2, 1, [])).toBe(
     'Last 7 days: none of 2 calls changes. 1 depends on what is not recorded, such as arguments.',
   );
+  expect(words(3, 2, [], 1)).toEndWith(' such as arguments. Of those, 1 was recorded by an earlier version of Toolgate.');
 });
 
 test('says that nothing is recorded', () => {
@@ -40,7 +41,8 @@ test('says that nothing is recorded', () => {
 });
 
 test('says what the saved version changes already, as far as calls of older versions are recorded', () => {
-  const saved = { from: '', to: '', calls: 9, changed: 3, depends: 0, changes: [change('deny', 'allow', 3)] };
+  const changes = [change('deny', 'allow', 3)];
+  const saved = { from: '', to: '', calls: 9, changed: 3, depends: 0, earlier: 0, changes };
   expect(savedWords(4, saved)).toBe(
     'The saved version 4 alone changes 3 of 9, because older versions decided them.',
   );

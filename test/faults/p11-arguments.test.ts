@@ -40,8 +40,8 @@ const LOGGED: Patch = {
 };
 const TOLD: Patch = {
   file: 'src/guard/check/round.ts',
-  find: 'ask(deps, tx, entry, asking,',
-  replace: 'ask(deps, tx, { ...entry, reason: entry.reason + JSON.stringify(request.args) }, asking,',
+  find: 'const telling = { reason,',
+  replace: 'const telling = { reason: reason + JSON.stringify(request.args),',
 };
 const ECHOED: Patch = {
   file: 'src/http/server.ts',
@@ -60,7 +60,7 @@ const REASONED: Patch = {
   find: 'const considered = consider(policy, request.call, request.principal.scope, situation);',
   replace: `const considered = consider(policy, request.call, request.principal.scope, situation);
   const { allow } = considered.passedOver;
-  if (allow !== null) allow.why += JSON.stringify(request.args).slice(0, 24);`,
+  if (allow !== null) allow.ruleName = JSON.stringify(request.args).slice(0, 24);`,
 };
 /** What approvers are asked, in the log. */
 const ASKED: Patch = {

@@ -101,8 +101,8 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
   },
   'allows what no rule matches': {
     file: 'src/core/decision/decide.ts',
-    find: "return decided('deny', noRuleText(",
-    replace: "return decided('allow', noRuleText(",
+    find: "return decided('deny', { code: 'no_rule',",
+    replace: "return decided('allow', { code: 'no_rule',",
   },
 };
 

@@ -108,9 +108,9 @@ const MUTANTS: Record<string, Mutant> = {
   }),
   'that stores a digest that everybody can compute': onSeen({
     file: 'src/guard/approvals/ask.ts',
-    find: 'reason: entry.reason,',
+    find: "    reason,\n    status: 'pending',",
     replace:
-      "reason: entry.reason + new Bun.CryptoHasher('sha256').update(JSON.stringify(args)).digest('hex'),",
+      "    reason: reason + new Bun.CryptoHasher('sha256').update(JSON.stringify(args)).digest('hex'),\n    status: 'pending',",
   }),
   'that keeps what was answered elsewhere': {
     engine: 'postgres',

@@ -12,27 +12,23 @@ test('each key and each Connected Tool has its places, and gets back what was fr
   const first = places.take(tool('k', 'a'));
   const second = places.take(tool('k', 'a'));
   expect([first.none, second.none]).toEqual([undefined, undefined]);
-  expect(places.take(tool('k', 'a')).none).toBe(
-    '2 calls of this Connected Tool are under way, as many as TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL allows',
-  );
+  expect(places.take(tool('k', 'a')).none).toEqual({ atMost: 2, of: 'connected_tool' });
   const third = places.take(tool('k', 'b'));
   expect(third.none).toBeUndefined();
   const refused = places.take(tool('k', 'c'));
-  expect(refused.none).toBe(
-    '3 calls of this key are under way, as many as TOOLGATE_MAX_CALLS_PER_KEY allows',
-  );
+  expect(refused.none).toEqual({ atMost: 3, of: 'key' });
   // What was not taken gives nothing back.
   refused.free();
-  expect(places.take(tool('k', 'c')).none).toContain('3 calls of this key');
+  expect(places.take(tool('k', 'c')).none).toEqual({ atMost: 3, of: 'key' });
   expect(places.take(tool('other', 'd')).none).toBeUndefined();
   first.free();
   const again = places.take(tool('k', 'a'));
   expect(again.none).toBeUndefined();
-  expect(places.take(tool('k', 'c')).none).toContain('3 calls of this key');
+  expect(places.take(tool('k', 'c')).none).toEqual({ atMost: 3, of: 'key' });
   for (const each of [second, third, again]) each.free();
   const taken = [tool('k', 'a'), tool('k', 'a'), tool('k', 'b')].map(each => places.take(each));
   expect(taken.map(each => each.none)).toEqual([undefined, undefined, undefined]);
-  expect(places.take(tool('k', 'b')).none).toContain('3 calls of this key');
+  expect(places.take(tool('k', 'b')).none).toEqual({ atMost: 3, of: 'key' });
 });
 
 test('others have their turn after 64 KiB, of which a line takes 64 bytes more than it holds, and again', async () => {

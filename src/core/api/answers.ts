@@ -196,6 +196,7 @@ export interface Answers {
     calls: number;
     changed: number;
     depends: number;
+    earlier: number;
     changes: {
       serverName: string;
       toolName: string;
@@ -917,6 +918,105 @@ export interface Answers {
       ruleIndex: number | null;
       referenceId: string | null;
       latencyMs: number;
+      reasonCode?: {
+        code:
+          | 'relayed'
+          | 'outside_scope'
+          | 'no_rule'
+          | 'allows'
+          | 'denies'
+          | 'asks'
+          | 'drifted'
+          | 'used_up'
+          | 'no_subject'
+          | 'unmetered';
+        policy?: string;
+        rule?: number;
+        ruleName?: string;
+        condition?: number;
+        text?: string;
+        limit?: string;
+        atMost?: string;
+        per?: 'key' | 'session' | 'person' | 'policy';
+        window?: string;
+        asks?: boolean;
+        answer?: {
+          is: 'waits' | 'freed' | 'denied' | 'too_many' | 'unseen';
+          by?: 'grant' | 'approval';
+          referenceId?: string;
+          of?: 'key' | 'session';
+          open?: number;
+          text?: string;
+          handedTo?: 'terminal' | 'proxy';
+          unfreed?:
+            | 'unanswered'
+            | 'timed_out'
+            | 'denied'
+            | 'opened_grant'
+            | 'used'
+            | 'withdrawn'
+            | 'too_old'
+            | 'unknown'
+            | 'other_tool'
+            | 'other_arguments'
+            | 'other_definition'
+            | 'other_approvers'
+            | 'too_few_votes'
+            | {
+                asked:
+                  | 'check'
+                  | 'mcp'
+                  | 'claude-code'
+                  | 'copilot'
+                  | 'grok'
+                  | 'vscode'
+                  | 'codex'
+                  | 'cursor'
+                  | 'gemini-cli'
+                  | 'windsurf'
+                  | 'goose'
+                  | 'authzen'
+                  | 'ext-authz'
+                  | 'opa'
+                  | 'toolhive'
+                  | 'litellm'
+                  | 'arcade'
+                  | 'obot';
+                here:
+                  | 'check'
+                  | 'mcp'
+                  | 'claude-code'
+                  | 'copilot'
+                  | 'grok'
+                  | 'vscode'
+                  | 'codex'
+                  | 'cursor'
+                  | 'gemini-cli'
+                  | 'windsurf'
+                  | 'goose'
+                  | 'authzen'
+                  | 'ext-authz'
+                  | 'opa'
+                  | 'toolhive'
+                  | 'litellm'
+                  | 'arcade'
+                  | 'obot';
+              };
+        };
+        nearest?: {
+          not: {
+            why: 'false' | 'failed' | 'hours' | 'uncounted';
+            condition?: number;
+            limit?: string;
+          };
+          rule: number;
+          ruleName?: string;
+        };
+        noPlace?: {
+          of: 'key' | 'connected_tool';
+          atMost: number;
+        };
+      };
       personId?: string;
       shadow?: {
         policyId: string;
@@ -964,6 +1064,105 @@ export interface Answers {
     ruleIndex: number | null;
     referenceId: string | null;
     latencyMs: number;
+    reasonCode?: {
+      code:
+        | 'relayed'
+        | 'outside_scope'
+        | 'no_rule'
+        | 'allows'
+        | 'denies'
+        | 'asks'
+        | 'drifted'
+        | 'used_up'
+        | 'no_subject'
+        | 'unmetered';
+      policy?: string;
+      rule?: number;
+      ruleName?: string;
+      condition?: number;
+      text?: string;
+      limit?: string;
+      atMost?: string;
+      per?: 'key' | 'session' | 'person' | 'policy';
+      window?: string;
+      asks?: boolean;
+      answer?: {
+        is: 'waits' | 'freed' | 'denied' | 'too_many' | 'unseen';
+        by?: 'grant' | 'approval';
+        referenceId?: string;
+        of?: 'key' | 'session';
+        open?: number;
+        text?: string;
+        handedTo?: 'terminal' | 'proxy';
+        unfreed?:
+          | 'unanswered'
+          | 'timed_out'
+          | 'denied'
+          | 'opened_grant'
+          | 'used'
+          | 'withdrawn'
+          | 'too_old'
+          | 'unknown'
+          | 'other_tool'
+          | 'other_arguments'
+          | 'other_definition'
+          | 'other_approvers'
+          | 'too_few_votes'
+          | {
+              asked:
+                | 'check'
+                | 'mcp'
+                | 'claude-code'
+                | 'copilot'
+                | 'grok'
+                | 'vscode'
+                | 'codex'
+                | 'cursor'
+                | 'gemini-cli'
+                | 'windsurf'
+                | 'goose'
+                | 'authzen'
+                | 'ext-authz'
+                | 'opa'
+                | 'toolhive'
+                | 'litellm'
+                | 'arcade'
+                | 'obot';
+              here:
+                | 'check'
+                | 'mcp'
+                | 'claude-code'
+                | 'copilot'
+                | 'grok'
+                | 'vscode'
+                | 'codex'
+                | 'cursor'
+                | 'gemini-cli'
+                | 'windsurf'
+                | 'goose'
+                | 'authzen'
+                | 'ext-authz'
+                | 'opa'
+                | 'toolhive'
+                | 'litellm'
+                | 'arcade'
+                | 'obot';
+            };
+      };
+      nearest?: {
+        not: {
+          why: 'false' | 'failed' | 'hours' | 'uncounted';
+          condition?: number;
+          limit?: string;
+        };
+        rule: number;
+        ruleName?: string;
+      };
+      noPlace?: {
+        of: 'key' | 'connected_tool';
+        atMost: number;
+      };
+    };
     personId?: string;
     shadow?: {
       policyId: string;
@@ -1056,6 +1255,105 @@ export interface Answers {
       ruleIndex: number | null;
       referenceId: string | null;
       latencyMs: number;
+      reasonCode?: {
+        code:
+          | 'relayed'
+          | 'outside_scope'
+          | 'no_rule'
+          | 'allows'
+          | 'denies'
+          | 'asks'
+          | 'drifted'
+          | 'used_up'
+          | 'no_subject'
+          | 'unmetered';
+        policy?: string;
+        rule?: number;
+        ruleName?: string;
+        condition?: number;
+        text?: string;
+        limit?: string;
+        atMost?: string;
+        per?: 'key' | 'session' | 'person' | 'policy';
+        window?: string;
+        asks?: boolean;
+        answer?: {
+          is: 'waits' | 'freed' | 'denied' | 'too_many' | 'unseen';
+          by?: 'grant' | 'approval';
+          referenceId?: string;
+          of?: 'key' | 'session';
+          open?: number;
+          text?: string;
+          handedTo?: 'terminal' | 'proxy';
+          unfreed?:
+            | 'unanswered'
+            | 'timed_out'
+            | 'denied'
+            | 'opened_grant'
+            | 'used'
+            | 'withdrawn'
+            | 'too_old'
+            | 'unknown'
+            | 'other_tool'
+            | 'other_arguments'
+            | 'other_definition'
+            | 'other_approvers'
+            | 'too_few_votes'
+            | {
+                asked:
+                  | 'check'
+                  | 'mcp'
+                  | 'claude-code'
+                  | 'copilot'
+                  | 'grok'
+                  | 'vscode'
+                  | 'codex'
+                  | 'cursor'
+                  | 'gemini-cli'
+                  | 'windsurf'
+                  | 'goose'
+                  | 'authzen'
+                  | 'ext-authz'
+                  | 'opa'
+                  | 'toolhive'
+                  | 'litellm'
+                  | 'arcade'
+                  | 'obot';
+                here:
+                  | 'check'
+                  | 'mcp'
+                  | 'claude-code'
+                  | 'copilot'
+                  | 'grok'
+                  | 'vscode'
+                  | 'codex'
+                  | 'cursor'
+                  | 'gemini-cli'
+                  | 'windsurf'
+                  | 'goose'
+                  | 'authzen'
+                  | 'ext-authz'
+                  | 'opa'
+                  | 'toolhive'
+                  | 'litellm'
+                  | 'arcade'
+                  | 'obot';
+              };
+        };
+        nearest?: {
+          not: {
+            why: 'false' | 'failed' | 'hours' | 'uncounted';
+            condition?: number;
+            limit?: string;
+          };
+          rule: number;
+          ruleName?: string;
+        };
+        noPlace?: {
+          of: 'key' | 'connected_tool';
+          atMost: number;
+        };
+      };
       personId?: string;
       shadow?: {
         policyId: string;
@@ -1308,6 +1606,105 @@ export interface Answers {
       ruleIndex: number | null;
       referenceId: string | null;
       latencyMs: number;
+      reasonCode?: {
+        code:
+          | 'relayed'
+          | 'outside_scope'
+          | 'no_rule'
+          | 'allows'
+          | 'denies'
+          | 'asks'
+          | 'drifted'
+          | 'used_up'
+          | 'no_subject'
+          | 'unmetered';
+        policy?: string;
+        rule?: number;
+        ruleName?: string;
+        condition?: number;
+        text?: string;
+        limit?: string;
+        atMost?: string;
+        per?: 'key' | 'session' | 'person' | 'policy';
+        window?: string;
+        asks?: boolean;
+        answer?: {
+          is: 'waits' | 'freed' | 'denied' | 'too_many' | 'unseen';
+          by?: 'grant' | 'approval';
+          referenceId?: string;
+          of?: 'key' | 'session';
+          open?: number;
+          text?: string;
+          handedTo?: 'terminal' | 'proxy';
+          unfreed?:
+            | 'unanswered'
+            | 'timed_out'
+            | 'denied'
+            | 'opened_grant'
+            | 'used'
+            | 'withdrawn'
+            | 'too_old'
+            | 'unknown'
+            | 'other_tool'
+            | 'other_arguments'
+            | 'other_definition'
+            | 'other_approvers'
+            | 'too_few_votes'
+            | {
+                asked:
+                  | 'check'
+                  | 'mcp'
+                  | 'claude-code'
+                  | 'copilot'
+                  | 'grok'
+                  | 'vscode'
+                  | 'codex'
+                  | 'cursor'
+                  | 'gemini-cli'
+                  | 'windsurf'
+                  | 'goose'
+                  | 'authzen'
+                  | 'ext-authz'
+                  | 'opa'
+                  | 'toolhive'
+                  | 'litellm'
+                  | 'arcade'
+                  | 'obot';
+                here:
+                  | 'check'
+                  | 'mcp'
+                  | 'claude-code'
+                  | 'copilot'
+                  | 'grok'
+                  | 'vscode'
+                  | 'codex'
+                  | 'cursor'
+                  | 'gemini-cli'
+                  | 'windsurf'
+                  | 'goose'
+                  | 'authzen'
+                  | 'ext-authz'
+                  | 'opa'
+                  | 'toolhive'
+                  | 'litellm'
+                  | 'arcade'
+                  | 'obot';
+              };
+        };
+        nearest?: {
+          not: {
+            why: 'false' | 'failed' | 'hours' | 'uncounted';
+            condition?: number;
+            limit?: string;
+          };
+          rule: number;
+          ruleName?: string;
+        };
+        noPlace?: {
+          of: 'key' | 'connected_tool';
+          atMost: number;
+        };
+      };
       personId?: string;
       traceId?: string;
       keyName: string;

@@ -8,12 +8,12 @@
 import { decimalOf, Failure, type Scope, Steps } from '../condition/condition.ts';
 import type { CompiledLimit, CompiledPolicy, CompiledRule } from '../policy/compiled-policy.ts';
 import { unitsOf } from '../policy/limit.ts';
-import type { Action, Rule } from '../policy/policy.ts';
+import { type Action, ASKS, type Rule } from '../policy/policy.ts';
 import { MAX_VOTES } from '../policy/rule-fields.ts';
 import { type Situation, scopeOf, type ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import { isWithin } from '../time/hours.ts';
-import { failedText, falseText, OUTSIDE_HOURS, uncountedText } from './sentences.ts';
+import type { NotApplying, PassedOver as Passed } from './reason.ts';
 
 /** What a call that is allowed by a rule with a limit adds to it. */
 export interface Meter {
@@ -21,12 +21,6 @@ export interface Meter {
   /** The id of whoever the limit counts for; null where the call has none, such as a limit per session without a session. */
   subject: string | null;
   units: number;
-}
-
-/** A rule that matched by name and did not apply, and why not, from a finite set of texts. */
-interface Passed {
-  index: number;
-  why: string;
 }
 
 /** The last rule of each action that was passed over. One that denies did not stand in the way of the call. */
@@ -126,19 +120,30 @@ function findRule(considered: Considered, situation: Situation): void {
       if (held === null || demandOf(rule) > demandOf(policy.rules[held.index]))
         considered.held = { index, condition: examined.condition, passedOver };
     }
-    if (action !== 'deny' && !examined.applies)
-      considered.passedOver = { ...considered.passedOver, [action]: { index, why: examined.why } };
+    const { not } = examined;
+    if (action !== 'deny' && not !== null) {
+      const passed: Passed = { not, rule: index, ruleName: rule.name };
+      considered.passedOver = { ...considered.passedOver, [action]: passed };
+    }
   }
 }
 
 const inOrder = (some: readonly number[], others: readonly number[]): number[] =>
   [...new Set([...some, ...others])].sort((a, b) => a - b);
 
+type Follows = 'applies' | 'holds' | 'passed over';
+
+/** What a rule means for the call if a condition of it could not be evaluated: whichever is stricter. */
+const AFTER_FAILURE: Readonly<Record<Action, Follows>> = {
+  allow: 'passed over',
+  deny: 'applies',
+  require_approval: 'holds',
+};
+
 /** What a rule means for the call; null: a condition of it could not be evaluated. */
-export function whatFollows(action: Action, applies: boolean | null): 'applies' | 'holds' | 'passed over' {
+export function whatFollows(action: Action, applies: boolean | null): Follows {
   if (applies !== null) return applies ? 'applies' : 'passed over';
-  if (action === 'deny') return 'applies';
-  return action === 'require_approval' ? 'holds' : 'passed over';
+  return AFTER_FAILURE[action];
 }
 
 function applies(considered: Considered, index: number): void {
@@ -146,7 +151,7 @@ function applies(considered: Considered, index: number): void {
   const { held } = considered;
   considered.index = index;
   const rule = rules[index];
-  if (held !== null && rule?.action === 'require_approval' && demandOf(rule) > demandOf(rules[held.index]))
+  if (held !== null && rule && ASKS[rule.action] && demandOf(rule) > demandOf(rules[held.index]))
     considered.held = null;
 }
 
@@ -165,18 +170,18 @@ export interface Examined {
   applies: boolean | null;
   /** The condition that could not be evaluated. */
   condition: number | null;
-  /** Why the rule does not apply, from a finite set of texts. */
-  why: string;
+  /** Why the rule does not apply; null if it does. */
+  not: NotApplying | null;
   meter: Meter | null;
   /** Set when it would apply, but its limit cannot count the call. */
   uncounted?: true;
 }
 
-const APPLIES: Examined = { applies: true, condition: null, why: '', meter: null };
-const OUTSIDE: Examined = notApplying(OUTSIDE_HOURS);
+const APPLIES: Examined = { applies: true, condition: null, not: null, meter: null };
+const OUTSIDE: Examined = notApplying({ why: 'hours' });
 
-function notApplying(why: string): Examined {
-  return { applies: false, condition: null, why, meter: null };
+function notApplying(not: NotApplying): Examined {
+  return { applies: false, condition: null, not, meter: null };
 }
 
 /** Examines rules for one call. All of them share the steps that one check may take. */
@@ -203,16 +208,17 @@ export class Examiner {
     for (let index = 0; index < conditions.length; index++) {
       const result = conditions[index]?.evaluate(this.#scope, this.#steps);
       if (result === true) continue;
-      if (result === false) return notApplying(falseText(index));
+      if (result === false) return notApplying({ condition: index, why: 'false' });
       failed ??= index;
     }
-    if (failed !== null) return { applies: null, condition: failed, why: failedText(failed), meter: null };
+    if (failed !== null)
+      return { applies: null, condition: failed, not: { condition: failed, why: 'failed' }, meter: null };
     return limit === null ? APPLIES : this.#count(limit);
   }
 
   #count(limit: CompiledLimit): Examined {
     const units = this.#units(limit);
-    if (units === null) return { ...notApplying(uncountedText(limit.name)), uncounted: true };
+    if (units === null) return { ...notApplying({ limit: limit.name, why: 'uncounted' }), uncounted: true };
     return { ...APPLIES, meter: { limit, subject: this.#subject(limit), units } };
   }
 

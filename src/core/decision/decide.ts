@@ -1,35 +1,14 @@
 // The decision. From what was found about a call (consider.ts) and the facts that were read inside the audit
-// transaction, `decide` returns `allow`, `deny` or `pending` and the reason. It is a pure function without clock or
-// store, and nothing else in the program decides. Its reasons are stored, so they come from a finite set and hold no part
-// of an argument.
+// transaction, `decide` returns `allow`, `deny` or `pending` and the reason (reason.ts). It is a pure function without
+// clock or store, and nothing else in the program decides.
 
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import { windowText } from '../policy/limit.ts';
-import type { Rule } from '../policy/policy.ts';
+import { type Action, ASKS, type Rule } from '../policy/policy.ts';
 import type { ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import type { Considered, Meter } from './consider.ts';
-import {
-  allowsText,
-  asksText,
-  BUT,
-  DENIED_BY_PERSON,
-  DRIFTED,
-  deniesText,
-  FREED,
-  failedText,
-  forwardsText,
-  mayAllowText,
-  noRuleText,
-  noSubjectText,
-  outsideScopeText,
-  passedOverText,
-  ruleText,
-  SO_IT_ASKS,
-  UNFREED,
-  UNSEEN,
-  usedUpText,
-} from './sentences.ts';
+import type { Answer, HandedTo, PassedOver, Reason, TooMany, Unfreed } from './reason.ts';
 
 export type Decision = 'allow' | 'deny' | 'pending';
 export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonly Decision[];
@@ -51,23 +30,17 @@ export interface Facts {
   /** Set when the tool's definition differs from the accepted one and TOOLGATE_TOOL_DRIFT is not `allow`. */
   drift: Drift | null;
   freedom: Freedom | null;
-  /** Set when the caller named an approval that does not free the call: the reason why it does not. */
-  unfreed?: string | null;
+  /** Set when the caller named an approval that does not free the call. */
+  unfreed?: Unfreed | null;
   /** Set when the same call was asked about before, and is still waiting or was denied. */
   repeats?: Repeated | null;
-  /** Set when no further approval may be opened: the sentence that says which limit is reached. */
-  approvalLimit: string | null;
+  /** Set when no further approval may be opened. */
+  approvalLimit: TooMany | null;
   /** Whether the limit of the rule that applies has no room for this call. */
   usedUp: boolean;
   /** Who takes care of a call that would wait, instead of approvers. */
   handedTo?: HandedTo | null;
 }
-
-const HANDED_TO = {
-  terminal: 'The person at the terminal decides.',
-  proxy: 'The MCP proxy asks for the approval.',
-} as const;
-export type HandedTo = keyof typeof HANDED_TO;
 
 /** An earlier question about the same call. */
 export interface Repeated {
@@ -78,7 +51,7 @@ export interface Repeated {
 
 export interface Decided {
   decision: Decision;
-  reason: string;
+  reason: Reason;
   ruleIndex: number | null;
   /** The approval or grant that freed the call. */
   freedBy: Freedom | null;
@@ -94,18 +67,27 @@ export function asksForApproval(
   { call, policy, index, held, meter }: Considered,
   { drift, usedUp }: Pick<Facts, 'drift' | 'usedUp'>,
 ): boolean {
+  if (call.relayed || call.unseen || drift === 'deny') return false;
   const action = policy.rules[index]?.action;
-  if (call.relayed || call.unseen || drift === 'deny' || action === undefined || action === 'deny')
-    return false;
-  if (meter !== null && meter.subject === null) return false;
-  if (action === 'require_approval' || held !== null || drift !== null) return true;
-  return usedUp && meter?.limit.limit.beyond === 'require_approval';
+  switch (action) {
+    case undefined:
+    case 'deny':
+      return false;
+    case 'require_approval':
+      return true;
+    case 'allow':
+      if (meter !== null && meter.subject === null) return false;
+      return held !== null || drift !== null || (usedUp && meter?.limit.limit.beyond === 'require_approval');
+  }
 }
 
 /** The rule that asks for approval: the one that an approval of this call is about. */
 export function askingRule({ policy, index, held }: Considered): Rule {
   return policy.rules[held?.index ?? index] as Rule;
 }
+
+/** How freely a rule decides: to allow is more than to ask, and to ask is more than to deny. */
+const FREEDOM: Readonly<Record<Action, number>> = { deny: 0, require_approval: 1, allow: 2 };
 
 /** Whether a call could be allowed, now or after an approval. It is for lists of tools only and decides nothing. */
 export function couldPass(
@@ -117,128 +99,204 @@ export function couldPass(
   if (scope !== null && !scope.has(name)) return false;
   return policy.index
     .candidatesFor(name, call.toolName)
-    .some(index => policy.rules[index]?.action !== 'deny');
+    .some(index => FREEDOM[(policy.rules[index] as Rule).action] > FREEDOM.deny);
 }
 
 export function decide(considered: Considered, facts: Facts): Decided {
   const { call } = considered;
-  const found = byPolicy(considered, call.unseen ? { ...facts, ...UNSEEN_FACTS } : facts);
-  if (found.decision === 'allow' && call.noPlace !== undefined)
-    return decided('deny', `${found.reason.slice(0, -1)}${BUT}${call.noPlace}.`, found.ruleIndex);
-  const nearest = facts.drift === null ? nearestText(considered, found) : '';
-  const whole = nearest === '' ? found : { ...found, reason: found.reason + nearest };
-  const { handedTo = null } = facts;
-  return handedTo !== null && whole.decision === 'pending' ? handedOver(whole, handedTo) : whole;
+  const found = byPolicy(considered, facts);
+  if (found.decision === 'allow')
+    return call.noPlace === undefined
+      ? found
+      : decided('deny', { ...found.reason, noPlace: call.noPlace } as Reason, found.ruleIndex);
+  const nearest = facts.drift === null ? nearestRule(considered, found) : undefined;
+  if (nearest !== undefined) found.reason = { ...found.reason, nearest } as Reason;
+  return found;
 }
 
 /**
- * The sentence about the rule that came nearest: the last one above that was passed over and would have decided more
- * freely. To allow is more than to ask, and to ask is more than to deny. A call about which people were asked and that is
- * denied all the same is not freer under another rule that asks. A changed definition is in the way of every rule.
+ * The rule that came nearest: the last one above that was passed over and would have decided more freely. A call about
+ * which people were asked and that is denied all the same is not freer under another rule that asks. A changed definition
+ * is in the way of every rule.
  */
-function nearestText({ policy: { rules }, held, passedOver }: Considered, found: Decided): string {
-  if (found.decision === 'allow') return '';
+function nearestRule(
+  { policy: { rules }, held, passedOver }: Considered,
+  found: Decided,
+): PassedOver | undefined {
   const byHeld = held !== null && found.ruleIndex === held.index;
-  const { allow, require_approval: asks } = byHeld ? held.passedOver : passedOver;
-  const asked = found.decision === 'pending' || rules[found.ruleIndex ?? -1]?.action === 'require_approval';
-  const nearest = !asked && (asks?.index ?? -1) > (allow?.index ?? -1) ? asks : allow;
-  if (nearest === null) return '';
-  const { index, why } = nearest;
-  return `${passedOverText(index, rules[index]?.name)}${why}.`;
-}
-
-/** An open question about the same call is none of theirs: it is neither repeated nor answered there. */
-function handedOver(waits: Decided, to: HandedTo): Decided {
-  return { ...waits, reason: `${waits.reason} ${HANDED_TO[to]}`, repeats: null };
+  const asked = found.decision === 'pending' || ASKS[rules[found.ruleIndex ?? -1]?.action ?? 'deny'];
+  const freedom = asked ? FREEDOM.require_approval : FREEDOM.deny;
+  let nearest: PassedOver | undefined;
+  for (const passed of Object.values(byHeld ? held.passedOver : passedOver)) {
+    if (passed === null || passed.rule <= (nearest?.rule ?? -1)) continue;
+    if (FREEDOM[(rules[passed.rule] as Rule).action] > freedom) nearest = passed;
+  }
+  return nearest;
 }
 
 /** Nobody can approve exactly this call if its arguments are not known. */
-const UNSEEN_FACTS = { freedom: null, repeats: null, approvalLimit: UNSEEN } as const;
+const UNSEEN_FACTS = { freedom: null, repeats: null, approvalLimit: 'unseen' } as const;
 
-function byPolicy(considered: Considered, facts: Facts): Decided {
-  const { policy, call, name, held } = considered;
-  if (call.relayed) return decided('allow', `${forwardsText(call.toolName, call.serverName)}.`, null);
-  if (!considered.inScope) return decided('deny', outsideScopeText(name), null);
+type Known = Omit<Facts, 'approvalLimit'> & { approvalLimit: TooMany | 'unseen' | null };
+
+function byPolicy(considered: Considered, given: Facts): Decided {
+  const { policy, call, held } = considered;
+  if (call.relayed) return decided('allow', { code: 'relayed' }, null);
+  if (!considered.inScope) return decided('deny', { code: 'outside_scope' }, null);
+  const facts: Known = call.unseen ? { ...given, ...UNSEEN_FACTS } : given;
   const found = byRule(considered, facts);
   if (held === null || found.decision === 'deny') return found;
-  const why = held.condition === null ? '' : `: its ${failedText(held.condition)}`;
-  const asks = `${source(policy, held.index)}${asksText(name)}${why}`;
-  return needsApproval(asks, policy.rules[held.index]?.reason, held.index, facts);
+  return needsApproval(asks(policy, held.index, held.condition), policy.rules[held.index], held.index, facts);
 }
 
-const source = ({ rules, name }: CompiledPolicy, index: number): string =>
-  ruleText(index, rules[index]?.name, name);
-
-function byRule(considered: Considered, facts: Facts): Decided {
-  const { policy, name, index, failed, meter } = considered;
+function byRule(considered: Considered, facts: Known): Decided {
+  const { policy, index, failed, meter } = considered;
   const rule = policy.rules[index];
-  if (rule === undefined) {
-    return decided('deny', noRuleText(policy.name, name), null);
-  }
-  const rules = source(policy, index);
+  const { name: policyName } = policy;
+  if (rule === undefined)
+    return decided('deny', { code: 'no_rule', nearest: undefined, policy: policyName }, null);
   switch (rule.action) {
     case 'allow':
-      if (considered.unmetered)
-        return decided('deny', `${rules}${mayAllowText(name, rule.limit as string)}${BUT}${UNSEEN}.`, index);
-      return allowed(`${rules}${allowsText(name)}`, meter, index, facts);
+      return considered.unmetered
+        ? unmetered(policy, rule.limit as string, index)
+        : allowed(policy, meter, index, facts);
     case 'deny':
-      if (failed !== null)
-        return decided('deny', `${rules}${deniesText(name)}: its ${failedText(failed)}.`, index);
-      return decided('deny', rule.reason || `${rules}${deniesText(name)}.`, index);
+      return denied(policy, rule, failed, index);
     case 'require_approval':
-      if (facts.drift === 'deny') return drifted(`${rules}${asksText(name)}`, 'deny', index, facts);
-      return needsApproval(`${rules}${asksText(name)}`, rule.reason, index, facts);
+      if (facts.drift === 'deny') return drifted(policy, true, 'deny', index, facts);
+      return needsApproval(asks(policy, index, null), rule, index, facts);
   }
+}
+
+function unmetered({ name: policy, rules }: CompiledPolicy, limit: string, rule: number): Decided {
+  const { name: ruleName } = rules[rule] as Rule;
+  return decided('deny', { code: 'unmetered', limit, nearest: undefined, policy, rule, ruleName }, rule);
+}
+
+function denied(
+  { name: policy }: CompiledPolicy,
+  { name: ruleName, reason }: Rule,
+  failed: number | null,
+  rule: number,
+): Decided {
+  const [condition, text] = failed === null ? [undefined, reason || undefined] : [failed, undefined];
+  return decided(
+    'deny',
+    { code: 'denies', condition, nearest: undefined, policy, rule, ruleName, text },
+    rule,
+  );
 }
 
 /** The outcome for a call that the policy allows, unless its limit or a changed definition is in the way. */
-function allowed(allows: string, meter: Meter | null, index: number, facts: Facts): Decided {
-  if (meter !== null && meter.subject === null) {
-    const { name, limit } = meter.limit;
-    return decided(
-      'deny',
-      `${allows}${BUT}${noSubjectText(name)}${limit.per}, and this call has none.`,
-      index,
-    );
-  }
-  if (facts.drift === 'deny') return drifted(allows, 'deny', index, facts);
-  if (meter !== null && facts.usedUp) return usedUp(allows, meter, index, facts);
-  if (facts.drift !== null) return drifted(allows, facts.drift, index, facts);
-  return decided('allow', `${allows}.`, index);
+function allowed(policy: CompiledPolicy, meter: Meter | null, rule: number, facts: Known): Decided {
+  if (meter !== null && meter.subject === null) return noSubject(policy, meter, rule);
+  if (facts.drift === 'deny') return drifted(policy, false, 'deny', rule, facts);
+  if (meter !== null && facts.usedUp) return usedUp(policy, meter, rule, facts);
+  if (facts.drift !== null) return drifted(policy, false, facts.drift, rule, facts);
+  const ruleName = policy.rules[rule]?.name;
+  return decided('allow', { code: 'allows', noPlace: undefined, policy: policy.name, rule, ruleName }, rule);
 }
 
-function usedUp(allows: string, { limit: { name, limit } }: Meter, index: number, facts: Facts): Decided {
+function noSubject(
+  { name: policy, rules }: CompiledPolicy,
+  { limit: { name, limit } }: Meter,
+  rule: number,
+): Decided {
+  const { per = 'key' } = limit;
+  const ruleName = rules[rule]?.name;
+  return decided(
+    'deny',
+    { code: 'no_subject', limit: name, nearest: undefined, per, policy, rule, ruleName },
+    rule,
+  );
+}
+
+function usedUp(
+  { name: policy, rules }: CompiledPolicy,
+  { limit: { name, limit } }: Meter,
+  rule: number,
+  facts: Known,
+): Decided {
   const { calls, atMost = calls, per = 'key', beyond } = limit;
-  const spent = `${allows}${BUT}${usedUpText(name)}${atMost} ${windowText(limit)} per ${per})`;
-  if (beyond !== 'require_approval') return decided('deny', `${spent}.`, index);
-  return needsApproval(`${spent}${SO_IT_ASKS}`, undefined, index, facts);
+  const because = (answer: Answer | undefined): Reason => ({
+    answer,
+    atMost: String(atMost),
+    code: 'used_up',
+    limit: name,
+    nearest: undefined,
+    noPlace: undefined,
+    per,
+    policy,
+    rule,
+    ruleName: rules[rule]?.name,
+    window: windowText(limit),
+  });
+  if (beyond !== 'require_approval') return decided('deny', because(undefined), rule);
+  return needsApproval(because, undefined, rule, facts);
 }
 
 /** The outcome for a call that the policy would allow or ask about, of a tool whose definition has changed. */
-function drifted(would: string, drift: Drift, index: number, facts: Facts): Decided {
-  if (drift === 'deny') return decided('deny', `${would}${BUT}${DRIFTED}.`, index);
-  return needsApproval(`${would}${BUT}${DRIFTED}${SO_IT_ASKS}`, undefined, index, facts);
+function drifted(
+  { name: policy, rules }: CompiledPolicy,
+  asks: boolean,
+  drift: Drift,
+  rule: number,
+  facts: Known,
+): Decided {
+  const because = (answer: Answer | undefined): Reason => ({
+    answer,
+    asks: asks || undefined,
+    code: 'drifted',
+    noPlace: undefined,
+    policy,
+    rule,
+    ruleName: rules[rule]?.name,
+  });
+  if (drift === 'deny') return decided('deny', because(undefined), rule);
+  return needsApproval(because, undefined, rule, facts);
 }
 
-function needsApproval(asks: string, why: string | undefined, index: number, facts: Facts): Decided {
+/** Why people are asked, once it is known what comes of that. */
+type Because = (answer: Answer) => Reason;
+
+function asks({ name: policy, rules }: CompiledPolicy, rule: number, failed: number | null): Because {
+  return answer => ({
+    answer,
+    code: 'asks',
+    condition: failed ?? undefined,
+    nearest: undefined,
+    noPlace: undefined,
+    policy,
+    rule,
+    ruleName: rules[rule]?.name,
+  });
+}
+
+/** `rule` is the one that asks, whose own text follows a question that waits. */
+function needsApproval(because: Because, rule: Rule | undefined, index: number, facts: Known): Decided {
   if (facts.freedom !== null) {
-    const { kind, referenceId } = facts.freedom;
-    const by = kind === 'grant' ? 'a grant opened by approval' : 'approval';
-    return { ...decided('allow', `${asks}${FREED}${by} ${referenceId}.`, index), freedBy: facts.freedom };
+    const { kind: by, referenceId } = facts.freedom;
+    return {
+      ...decided('allow', because({ by, is: 'freed', referenceId }), index),
+      freedBy: facts.freedom,
+    };
   }
-  const { repeats = null } = facts;
-  if (repeats?.denied) return { ...decided('deny', DENIED_BY_PERSON, index), repeats };
-  const named = facts.unfreed ? ` ${unfreedBy(facts.unfreed)}` : '';
-  if (facts.approvalLimit !== null && repeats === null)
-    return decided('deny', `${asks}${BUT}${facts.approvalLimit}.${named}`, index);
-  return { ...decided('pending', `${asks}.${why ? ` ${why}` : ''}${named}`, index), repeats };
+  const { repeats = null, approvalLimit, handedTo } = facts;
+  if (repeats?.denied) return { ...decided('deny', because({ is: 'denied' }), index), repeats };
+  const unfreed = facts.unfreed ?? undefined;
+  if (approvalLimit !== null && repeats === null)
+    return decided('deny', because(notAsked(approvalLimit, unfreed)), index);
+  const text = rule?.reason || undefined;
+  const waits = because({ handedTo: handedTo ?? undefined, is: 'waits', text, unfreed });
+  // An open question about the same call is none of theirs: it is neither repeated nor answered there.
+  return { ...decided('pending', waits, index), repeats: handedTo ? null : repeats };
 }
 
-/** The sentence for a caller who named an approval that does not free the call. */
-export function unfreedBy(why: string): string {
-  return `${UNFREED}${why}.`;
+function notAsked(limit: TooMany | 'unseen', unfreed: Unfreed | undefined): Answer {
+  if (limit === 'unseen') return { is: 'unseen', unfreed };
+  return { is: 'too_many', of: limit.of, open: limit.open, unfreed };
 }
 
-function decided(decision: Decision, reason: string, ruleIndex: number | null): Decided {
+function decided(decision: Decision, reason: Reason, ruleIndex: number | null): Decided {
   return { decision, reason, ruleIndex, freedBy: null, repeats: null };
 }

@@ -9,6 +9,7 @@ import { ANY_SERVER, joinName, splitName } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
 import { consider } from './consider.ts';
 import { type Decided, decide } from './decide.ts';
+import { reasonText } from './reason-text.ts';
 import { hasRoom, type TraceStep, traceOf, type Used } from './trace.ts';
 
 /** The call that a name stands for: a full name splits at its first `__`; anything else is a bare tool name. */
@@ -32,7 +33,9 @@ export interface Tried {
   used?: Used | undefined;
 }
 
-export interface Simulated extends Decided {
+export interface Simulated extends Omit<Decided, 'reason'> {
+  /** For people. */
+  reason: string;
   trace: TraceStep[];
 }
 
@@ -44,7 +47,7 @@ export function simulate(policy: CompiledPolicy, call: ToolCall, tried: Tried): 
   const outcome = decide(considered, { drift: null, freedom: null, approvalLimit: null, usedUp });
   return {
     ...outcome,
-    reason: outcome.reason.replaceAll(joinName(ANY_SERVER, ''), ''),
+    reason: reasonText(outcome.reason, call).replaceAll(joinName(ANY_SERVER, ''), ''),
     trace: traceOf(considered, situation, used),
   };
 }

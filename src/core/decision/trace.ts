@@ -18,6 +18,7 @@ import { ANY_SERVER } from '../text/name.ts';
 import { safeJson } from '../text/visible.ts';
 import { isWithin, localTime } from '../time/hours.ts';
 import { type Considered, type Examined, Examiner, type Meter } from './consider.ts';
+import { notApplyingText } from './reason-text.ts';
 
 export interface TraceStep {
   ruleIndex: number;
@@ -128,9 +129,11 @@ class Tracer {
     };
   }
 
-  #said({ applies, why, meter }: Examined, action: Action): string {
-    if (applies === null) return `${why}, ${AFTER_FAILURE[action]}`;
-    if (!applies) return why;
+  #said({ applies, not, meter }: Examined, action: Action): string {
+    if (not !== null) {
+      const why = notApplyingText(not);
+      return applies === null ? `${why}, ${AFTER_FAILURE[action]}` : why;
+    }
     if (meter === null) return 'it applies';
     const { name, limit } = meter.limit;
     const its = `it applies, but its limit "${name}"`;

@@ -2,10 +2,10 @@
 // version, or of another policy that the key had: it counts as the same rule if it is written in the same words.
 
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
-import type { Rule } from '../policy/policy.ts';
+import { ASKS, type Rule } from '../policy/policy.ts';
 import { unnamedLine } from '../policy-file/policy-text.ts';
 import { joinName } from '../text/name.ts';
-import { type RecordedCall, readReason, type Told } from './reasons.ts';
+import { type Evidence, evidenceOf, type RecordedCall } from './evidence.ts';
 import type { DecidedBy, SeenCall } from './seen-tools.ts';
 
 /**
@@ -17,8 +17,8 @@ export function seenCall(
   recorded: CompiledPolicy | null,
   current: CompiledPolicy,
 ): SeenCall | null {
-  const told = readReason(call, recorded);
-  if (told.cause === 'scope' || told.cause === 'relayed') return null;
+  const evidence = evidenceOf(call);
+  if (evidence.cause === 'scope' || evidence.cause === 'relayed') return null;
   const { serverName, toolName, decision, count } = call;
   const rule = call.ruleIndex === null ? undefined : recorded?.rules[call.ruleIndex];
   return {
@@ -26,26 +26,26 @@ export function seenCall(
     toolName,
     decision,
     count,
-    by: decidedBy(call, rule, told, current),
-    held: decision !== 'deny' && rule?.action === 'require_approval' && mayBeHeld(told),
+    by: decidedBy(call, rule, evidence, current),
+    held: decision !== 'deny' && rule !== undefined && ASKS[rule.action] && mayBeHeld(evidence),
   };
 }
 
 /** A rule that asks also holds what rules below it decide about, if a condition of it could not be evaluated. */
-function mayBeHeld({ failed, cause }: Told): boolean {
+function mayBeHeld({ failed, cause }: Evidence): boolean {
   return cause === 'unread' || (typeof failed === 'object' && failed !== null);
 }
 
 function decidedBy(
   call: RecordedCall,
   rule: Rule | undefined,
-  told: Told,
+  { cause }: Evidence,
   { id, version, rules, index }: CompiledPolicy,
 ): DecidedBy {
   const isCurrent = call.policyId === id && call.policyVersion === version;
   const candidates = index.candidatesFor(joinName(call.serverName, call.toolName), call.toolName);
   if (call.ruleIndex === null) {
-    const unmatched = candidates.length === 0 || (isCurrent && told.cause === 'no rule');
+    const unmatched = candidates.length === 0 || (isCurrent && cause === 'no rule');
     return unmatched ? 'no rule' : 'other';
   }
   if (isCurrent) return candidates.includes(call.ruleIndex) ? call.ruleIndex : 'other';

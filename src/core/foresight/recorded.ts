@@ -3,11 +3,12 @@
 // policy that are written in the same words came to the same for this call, although its arguments are not known any more.
 
 import { Failure, type Scope, Steps } from '../condition/condition.ts';
+import type { NotApplying } from '../decision/reason.ts';
 import type { CompiledPolicy, CompiledRule } from '../policy/compiled-policy.ts';
-import type { Action, Rule } from '../policy/policy.ts';
+import { type Action, ASKS, type Rule } from '../policy/policy.ts';
 import { joinName } from '../text/name.ts';
 import { isAlwaysOpen } from '../time/hours.ts';
-import { type PassedOver, type RecordedCall, readPassedOver, type Told } from './reasons.ts';
+import type { Evidence, RecordedCall } from './evidence.ts';
 
 /** What something may have come to, as a set: it is true, it is false, it cannot be evaluated. */
 export type Ways = number;
@@ -27,53 +28,64 @@ export interface Proven {
 
 export const provesNothing = (): Proven => ({ conditions: new Map(), hours: new Map(), rules: new Map() });
 
-/** `recorded` is the policy version that decided the call, and `told` what the reason tells. */
-export function provenBy(call: RecordedCall, recorded: CompiledPolicy, told: Told): Proven {
+/** `recorded` is the policy version that decided the call. */
+export function provenBy(call: RecordedCall, recorded: CompiledPolicy, evidence: Evidence): Proven {
   const proven = provesNothing();
-  if (told.cause === 'unread' || told.cause === 'scope' || told.cause === 'relayed') return proven;
+  const { cause, failed, nearest } = evidence;
+  if (cause === 'unread' || cause === 'scope' || cause === 'relayed') return proven;
   const name = joinName(call.serverName, call.toolName);
   const candidates = recorded.index.candidatesFor(name, call.toolName);
   const at = call.ruleIndex === null ? candidates.length : candidates.indexOf(call.ruleIndex);
   if (at < 0) return proven;
   const above = candidates.slice(0, at);
-  const passedOver = readPassedOver(told.rest, above, recorded);
-  const heldByNone = isHeldByNone(call, recorded, told);
+  const heldByNone = isHeldByNone(call, recorded, evidence);
   for (const index of above) {
-    const why = passedOver.get(index);
+    const why = nearest?.rule === index ? nearest.not : undefined;
     const { action } = recorded.rules[index] as Rule;
     const ways = why === undefined ? waysAbove(action, heldByNone) : waysOf(why);
     note(proven, recorded, index, ways, why);
   }
-  if (call.ruleIndex !== null) noteApplied(proven, recorded, call.ruleIndex, told);
-  if (typeof told.failed === 'object' && told.failed !== null && isAsking(recorded, call.ruleIndex))
+  if (call.ruleIndex !== null) noteApplied(proven, recorded, call.ruleIndex, evidence);
+  if (typeof failed === 'object' && failed !== null && isAsking(recorded, call.ruleIndex))
     noteBelow(proven, recorded, candidates.slice(at + 1));
   return proven;
 }
 
 const isAsking = ({ rules }: CompiledPolicy, index: number | null): boolean =>
-  index !== null && rules[index]?.action === 'require_approval';
+  ASKS[rules[index ?? -1]?.action ?? 'deny'];
 
 /**
  * What a rule came to that was passed over without being named. A condition that could not be evaluated makes a `deny`
  * rule apply, and a `require_approval` rule hold what the rules below it do not deny.
  */
 function waysAbove(action: Action, heldByNone: boolean): Ways {
-  if (action === 'deny') return FALSE;
-  return action === 'require_approval' && heldByNone ? FALSE : NOT_TRUE;
+  switch (action) {
+    case 'deny':
+      return FALSE;
+    case 'require_approval':
+      return heldByNone ? FALSE : NOT_TRUE;
+    case 'allow':
+      return NOT_TRUE;
+  }
 }
 
 /** A call that an `allow` rule let pass, or left to people, was held by no rule above it. */
 function isHeldByNone(
   { decision, ruleIndex }: RecordedCall,
   { rules }: CompiledPolicy,
-  { noPlace }: Told,
+  { noPlace }: Evidence,
 ): boolean {
   return (decision !== 'deny' || noPlace) && rules[ruleIndex ?? -1]?.action === 'allow';
 }
 
-const waysOf = ({ why }: PassedOver): Ways => (why === 'failed' ? FAILS : FALSE);
+const waysOf = ({ why }: NotApplying): Ways => (why === 'failed' ? FAILS : FALSE);
 
-function noteApplied(proven: Proven, recorded: CompiledPolicy, index: number, { failed, cause }: Told): void {
+function noteApplied(
+  proven: Proven,
+  recorded: CompiledPolicy,
+  index: number,
+  { failed, cause }: Evidence,
+): void {
   if (cause === 'unmetered') return;
   if (failed === null) note(proven, recorded, index, NOT_FALSE);
   else if (failed === 'none') note(proven, recorded, index, TRUE);
@@ -93,7 +105,7 @@ function note(
   { rules, compiled }: CompiledPolicy,
   index: number,
   ways: Ways,
-  why?: PassedOver | undefined,
+  why?: NotApplying | undefined,
 ): void {
   const rule = compiled.get(index);
   if (rule === undefined) return;
@@ -107,7 +119,7 @@ function note(
 }
 
 /** What the hours of a rule were, if the rule came to one of these ways. */
-function hoursOf({ conditions, limit }: CompiledRule, ways: Ways, why: PassedOver | undefined): Ways {
+function hoursOf({ conditions, limit }: CompiledRule, ways: Ways, why: NotApplying | undefined): Ways {
   if (why !== undefined) return why.why === 'hours' ? FALSE : TRUE;
   if ((ways & FALSE) === 0) return TRUE;
   const isAlone = conditions.length === 0 && !limit?.sum;
@@ -119,7 +131,7 @@ function conditionOf(
   { conditions, hours, limit }: CompiledRule,
   at: number,
   ways: Ways,
-  why: PassedOver | undefined,
+  why: NotApplying | undefined,
 ): Ways {
   switch (why?.why) {
     case 'hours':

@@ -4,12 +4,11 @@
 // what follows from each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains it to people.
 
 import { type Decision, decide, type Facts } from '../decision/decide.ts';
-import { FREED } from '../decision/sentences.ts';
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import { scopeOfRecollection } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
+import { type Evidence, evidenceOf, type RecordedCall } from './evidence.ts';
 import { possibilities } from './possibilities.ts';
-import { type RecordedCall, readReason, type Told } from './reasons.ts';
 import { provenBy, provesNothing, textOf } from './recorded.ts';
 
 export interface About {
@@ -24,9 +23,9 @@ export type Outcome = Decision | 'unasked' | 'depends';
 
 export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: About): Outcome {
   const { recorded } = about;
-  const told = readReason(call, recorded);
+  const evidence = evidenceOf(call);
   // No policy allows what is outside a session's scope, and none decides about what the key's setting forwards.
-  if (told.cause === 'scope' || told.cause === 'relayed') return call.decision;
+  if (evidence.cause === 'scope' || evidence.cause === 'relayed') return call.decision;
   if (recorded !== null && sameFor(draft, recorded, call)) return call.decision;
   const { serverName, toolName, personId } = call;
   const scope = scopeOfRecollection({
@@ -35,12 +34,12 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
     keyName: about.keyName,
     inPersonsName: personId !== null,
   });
-  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, told);
+  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, evidence);
   const outcomes = new Set<Outcome>();
   for (const found of possibilities(draft, { serverName, toolName }, proven, scope)) {
     const { decision } = decide(found, NO_FACTS);
     const isLimited = draft.rules[found.index]?.limit !== undefined;
-    for (const each of compared(decision, isLimited, call, told)) outcomes.add(each);
+    for (const each of compared(decision, isLimited, call, evidence)) outcomes.add(each);
     if (outcomes.size > 1) return 'depends';
   }
   const [outcome = 'depends'] = outcomes;
@@ -69,19 +68,17 @@ function sameRule(draft: CompiledPolicy, index: number, recorded: CompiledPolicy
 
 /**
  * What the call would have come to, if the draft's rules say `decision`. Whatever the record says to have stood in the
- * way of the call, apart from rules, would stand there again; who was asked would answer the same. Of a reason that cannot
- * be read, only the words may tell that people freed the call.
+ * way of the call, apart from rules, would stand there again; who was asked would answer the same.
  */
 function compared(
   decision: Decision,
   isLimited: boolean,
   call: RecordedCall,
-  told: Told,
+  evidence: Evidence,
 ): readonly Outcome[] {
-  const { cause, asked, unseen, noPlace } = told;
+  const { cause, asked, unseen, noPlace } = evidence;
   const same = call.decision;
-  const mayBeFreed = same === 'allow' && (asked || (cause === 'unread' && call.reason.includes(FREED)));
-  const allowed: Outcome = mayBeFreed ? 'unasked' : 'allow';
+  const allowed: Outcome = evidence.freed ? 'unasked' : 'allow';
   if (decision === 'deny') return ['deny'];
   if (cause === 'unread') return [decision === 'allow' ? allowed : decision, same];
   if (cause === 'drift') return [same];
@@ -91,6 +88,5 @@ function compared(
   if (noPlace) return [same];
   if (cause === 'limit') return [allowed];
   if (cause === 'unmetered') return [isLimited ? same : allowed];
-  if (cause === 'limit or drift') return isLimited ? [same] : [allowed, same];
   return unseen && isLimited ? [allowed, same] : [allowed];
 }

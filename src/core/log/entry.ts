@@ -1,12 +1,19 @@
-// An audit entry as it is shown, exported and sealed. All three use the same form, so that anybody with an export can
-// compute the hashes that were sealed.
+// An audit entry as it is sealed, and as it is shown and exported. Of the reason, what is stored is sealed; shown are a
+// sentence for people and the code that it is made of, from which anybody can compute what was sealed.
 
+import type { Reason } from '../decision/reason.ts';
+import { reasonText } from '../decision/reason-text.ts';
+import { isReason, readReason, recordedAgain } from '../decision/recorded-reason.ts';
 import { canonicalJson } from '../wire/canonical.ts';
 import { isObject, type Json } from '../wire/json.ts';
 import { type Hash, leafHash } from './merkle.ts';
 
 interface Given {
   at: number;
+  serverName: string;
+  toolName: string;
+  /** As it is stored. */
+  reason: string;
   personId: string | null;
   shadow: object | null;
   traceId: string | null;
@@ -14,23 +21,32 @@ interface Given {
 
 /**
  * An entry has `personId` only if its session acts for somebody, and `shadow` only if a shadow judged the call. So those
- * without have the form, and thereby the hash, that they had before there were any. It has `traceId` only if the call was
- * traced.
+ * without have the form, and thereby the hash, that they had before there were any. The trace id is not part of it: it says
+ * nothing about the decision, and replicas of older versions, which do not know it, seal entries too.
  */
-export type ShownEntry<Row extends Given> = Omit<Row, keyof Given> & {
+export type SealedEntry<Row extends Given> = Omit<Row, 'at' | 'personId' | 'shadow' | 'traceId'> & {
   at: string;
   personId?: string;
   shadow?: NonNullable<Row['shadow']>;
-  traceId?: string;
 };
 
+export function sealedEntry<Row extends Given>(row: Row): SealedEntry<Row> {
+  const { personId, shadow, traceId: _, ...rest } = row;
+  const sealed: object = Object.assign(rest, { at: new Date(row.at).toISOString() });
+  if (personId !== null) Object.assign(sealed, { personId });
+  if (shadow !== null) Object.assign(sealed, { shadow });
+  return sealed as SealedEntry<Row>;
+}
+
+/** It has no `reasonCode` if an earlier version recorded the call, in a sentence; nor `traceId` if it was not traced. */
+export type ShownEntry<Row extends Given> = SealedEntry<Row> & { reasonCode?: Reason; traceId?: string };
+
 export function shownEntry<Row extends Given>(row: Row): ShownEntry<Row> {
-  const { personId, shadow, traceId, ...rest } = row;
-  const shown: object = Object.assign(rest, { at: new Date(row.at).toISOString() });
-  if (personId !== null) Object.assign(shown, { personId });
-  if (shadow !== null) Object.assign(shown, { shadow });
-  if (traceId !== null) Object.assign(shown, { traceId });
-  return shown as ShownEntry<Row>;
+  const shown: ShownEntry<Row> = sealedEntry(row);
+  const reasonCode = readReason(row.reason);
+  if (reasonCode !== null) Object.assign(shown, { reason: reasonText(reasonCode, row), reasonCode });
+  if (row.traceId !== null) Object.assign(shown, { traceId: row.traceId });
+  return shown;
 }
 
 const FIELDS = [
@@ -54,14 +70,19 @@ const FIELDS = [
 const OPTIONAL = new Set<string>(['personId', 'shadow']);
 const SHADOW_FIELDS = ['decision', 'policyId', 'policyVersion', 'ruleIndex'] as const;
 
-/**
- * The leaf hash of an entry: the hash of its canonical JSON. The trace id is not part of it: it says nothing about the
- * decision, and replicas of older versions, which do not know it, seal entries too.
- */
-export function entryLeaf(shown: object): Hash {
-  if (!('traceId' in shown)) return leafHash(entryText(shown));
-  const { traceId: _, ...sealed } = shown;
-  return leafHash(entryText(sealed));
+/** The leaf hash of an entry, sealed or shown: the hash of its canonical JSON as it was sealed. */
+export function entryLeaf(entry: object): Hash {
+  if (!('traceId' in entry) && !('reasonCode' in entry)) return leafHash(entryText(entry));
+  const { traceId: _, ...others } = entry as { traceId?: unknown };
+  return leafHash(entryText(withRecordedReason(others)));
+}
+
+/** A sentence that the code does not say stays, so that whoever changes it changes the hash. */
+function withRecordedReason(shown: object): object {
+  const { reasonCode, ...sealed } = shown as Partial<Given> & { reasonCode?: unknown };
+  const { serverName = '', toolName = '', reason } = sealed;
+  if (!isReason(reasonCode) || reasonText(reasonCode, { serverName, toolName }) !== reason) return shown;
+  return { ...sealed, reason: recordedAgain(reasonCode) };
 }
 
 /**

@@ -111,8 +111,8 @@ function actor({ keyId, sessionId, personId }: OcsfEntry): object {
   };
 }
 
-function unmapped({ ruleIndex, referenceId, shadow }: OcsfEntry): object {
-  return { ruleIndex, referenceId, ...(shadow === undefined ? {} : { shadow }) };
+function unmapped({ ruleIndex, referenceId, shadow, reasonCode }: OcsfEntry): object {
+  return { ruleIndex, referenceId, ...(reasonCode && { reasonCode }), ...(shadow && { shadow }) };
 }
 
 function outcome(status: [number, string], action: [number, string], disposition: [number, string]): Outcome {

@@ -11,6 +11,8 @@ export interface Rule extends Written<typeof RULE> {}
 
 export const ACTIONS = RULE.action.type.offers;
 export type Action = Rule['action'];
+/** Whether a rule with this action puts the calls to which it applies before people. */
+export const ASKS: Readonly<Record<Action, boolean>> = { allow: false, deny: false, require_approval: true };
 
 export type Limits = Readonly<Record<string, Limit>>;
 

@@ -7,6 +7,12 @@ import { type Declarations, Failure, type Scope, types } from '../condition/cond
 import type { Surface } from '../text/surface.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
+/** No further call may be forwarded now: so many of the key, or of the Connected Tool, are under way. */
+export interface NoPlace {
+  atMost: number;
+  of: 'key' | 'connected_tool';
+}
+
 export interface ToolCall {
   serverName: string;
   toolName: string;
@@ -15,8 +21,8 @@ export interface ToolCall {
    * method.
    */
   relayed?: true;
-  /** Set when no further call may be forwarded now: the sentence that says which limit is reached. */
-  noPlace?: string;
+  /** Set when no further call may be forwarded now. */
+  noPlace?: NoPlace;
   /**
    * True if the call will not be made now in any case: somebody has to sign in to its server first, or it comes to the
    * MCP proxy next and is decided there once more. It is decided like any other, but it spends no approval and counts

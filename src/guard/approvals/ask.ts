@@ -48,6 +48,7 @@ export function ask(
   entry: AuditEntry,
   { rule, argsDigest, definitionDigest, ruleDigest }: Asked,
   {
+    reason,
     args,
     folder = null,
     person,
@@ -55,6 +56,8 @@ export function ask(
     subscribers,
     now,
   }: {
+    /** For people. */
+    reason: string;
     args: Json | undefined;
     /** In which a coding agent works. */
     folder?: string | null | undefined;
@@ -79,7 +82,7 @@ export function ask(
     argsDigest,
     definitionDigest,
     ruleDigest,
-    reason: entry.reason,
+    reason,
     status: 'pending',
     createdAt: now,
     expiresAt: now + (parseDuration(rule.timeout ?? '') ?? deps.settings.approvalTimeout),

@@ -2,7 +2,8 @@
 // that can be spent, and how many approvals are open. It compares them with the call.
 
 import type { Lacking } from '../../core/approvals/approval.ts';
-import type { Drift, Freedom, HandedTo } from '../../core/decision/decide.ts';
+import type { Drift, Freedom } from '../../core/decision/decide.ts';
+import type { HandedTo, TooMany, Unfreed } from '../../core/decision/reason.ts';
 import { knowsRepeats } from '../../core/text/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals, isVotedOn } from '../../store/approvals.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
@@ -54,7 +55,7 @@ export class ApprovalFacts {
   /** By the digest of the call that each of them frees, and in their order: a group may have a thousand calls. */
   readonly #spendable: ByDigest<Spendable>;
   /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
-  readonly #named = new Map<string, ApprovalRecord & { unusable: string | null }>();
+  readonly #named = new Map<string, ApprovalRecord & { unusable: Unfreed | null }>();
   readonly #open = new Map<string, number>();
   /** Questions about the same calls that are open or were denied, by the digest of the call, the newest first. */
   readonly #repeated: ByDigest<RepeatedApproval>;
@@ -152,21 +153,20 @@ export class ApprovalFacts {
   }
 
   /** Why the approval that the caller names does not free the call; null when none is named. */
-  unfreed(asking: Asking): string | null {
+  unfreed(asking: Asking): Unfreed | null {
     const { principal, surface, referenceId } = asking.request;
     if (referenceId === null) return null;
     const named = this.#named.get(referenceId);
     // An approval of another key or person must look like one that does not exist.
-    if (named === undefined || !isFor(named, principal)) return 'there is none with this id';
-    if (!isSameTool(named, asking.request)) return 'it is for another tool';
+    if (named === undefined || !isFor(named, principal)) return 'unknown';
+    if (!isSameTool(named, asking.request)) return 'other_tool';
     if (named.unusable !== null) return named.unusable;
-    if (named.surface !== surface) return `it was asked for on ${named.surface}, and this is ${surface}`;
-    if (named.argsDigest !== asking.argsDigest) return 'it is for other arguments';
-    if (!sameDefinition(named, asking)) return 'the definition of the tool has changed since';
-    if (!enoughApprovers(named, asking))
-      return 'the rule wants other people to approve this call, or more of them';
+    if (named.surface !== surface) return { asked: named.surface, here: surface };
+    if (named.argsDigest !== asking.argsDigest) return 'other_arguments';
+    if (!sameDefinition(named, asking)) return 'other_definition';
+    if (!enoughApprovers(named, asking)) return 'other_approvers';
     const isUnspent = this.#spendable.get(named.argsDigest)?.some(each => each.id === referenceId);
-    return isUnspent ? 'not enough people of the group have approved it' : 'it has been used';
+    return isUnspent ? 'too_few_votes' : 'used';
   }
 
   /**
@@ -224,15 +224,15 @@ export class ApprovalFacts {
     return lackingOf(this.#members, { approverGroup, votesNeeded, personEmail: person?.email ?? null });
   }
 
-  /** The sentence that says which limit on open approvals is reached, or null. */
-  limit({ principal }: CheckRequest): string | null {
+  /** The limit on open approvals that is reached, or null. */
+  limit({ principal }: CheckRequest): TooMany | null {
     const { maxOpenApprovalsPerKey, maxOpenApprovalsPerSession } = this.#deps.settings;
     if ((this.#open.get(principal.keyId) ?? 0) >= maxOpenApprovalsPerKey) {
-      return `this key already has ${maxOpenApprovalsPerKey} open approvals`;
+      return { of: 'key', open: maxOpenApprovalsPerKey };
     }
     if (principal.sessionId === null) return null;
     if ((this.#open.get(principal.sessionId) ?? 0) >= maxOpenApprovalsPerSession) {
-      return `this session already has ${maxOpenApprovalsPerSession} open approvals`;
+      return { of: 'session', open: maxOpenApprovalsPerSession };
     }
     return null;
   }

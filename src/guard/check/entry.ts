@@ -2,7 +2,10 @@
 // waits.
 
 import { type Lacking, lackingText } from '../../core/approvals/approval.ts';
-import { type Decided, unfreedBy } from '../../core/decision/decide.ts';
+import type { Decided } from '../../core/decision/decide.ts';
+import type { Unfreed } from '../../core/decision/reason.ts';
+import { reasonText, unfreedText } from '../../core/decision/reason-text.ts';
+import { recordedReason } from '../../core/decision/recorded-reason.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { newId, timeOfId } from '../ids.ts';
 import type { Case } from './cases.ts';
@@ -21,19 +24,23 @@ const REPEAT_MESSAGE =
  */
 export function pendingMessage(
   { surface }: CheckRequest,
-  unfreed: string | null,
+  unfreed: Unfreed | null,
   note: string | null,
   lacking: Lacking | null,
 ): string {
-  const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedBy(unfreed)}` : '';
+  const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedText(unfreed)}` : '';
   const nobody = lacking === null ? '' : ` ${lackingText(lacking)}`;
   const waits = surface === 'mcp' ? REPEAT_MESSAGE : PENDING_MESSAGE;
   return `${waits}${nobody}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;
 }
 
-export function verdictOf(entry: AuditEntry): Verdict {
-  const { decision, reason, policyId, id: toolCallId, latencyMs } = entry;
-  return { decision, reason, policyId, toolCallId, latencyMs };
+/** The entry has the reason as it is stored; the caller gets a sentence. */
+export function verdictOf(entry: AuditEntry, decided: Decided): Verdict {
+  const { decision, policyId, id: toolCallId, latencyMs } = entry;
+  const reason = reasonText(decided.reason, entry);
+  const verdict: Verdict = { decision, reason, policyId, toolCallId, latencyMs };
+  if ('noPlace' in decided.reason && decided.reason.noPlace !== undefined) verdict.unplaced = true;
+  return verdict;
 }
 
 export function auditEntry({ request, person, considered: { policy } }: Case, decided: Decided): AuditEntry {
@@ -49,7 +56,7 @@ export function auditEntry({ request, person, considered: { policy } }: Case, de
     serverName: call.serverName,
     toolName: call.toolName,
     decision: decided.decision,
-    reason: decided.reason,
+    reason: recordedReason(decided.reason),
     policyId: policy.id,
     policyVersion: policy.version,
     ruleIndex: decided.ruleIndex,

@@ -2,7 +2,8 @@
 
 import type { AgentCall } from '../../core/agents/acts.ts';
 import type { Lacking } from '../../core/approvals/approval.ts';
-import type { Decision, HandedTo } from '../../core/decision/decide.ts';
+import type { Decision } from '../../core/decision/decide.ts';
+import type { HandedTo } from '../../core/decision/reason.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import { joinName } from '../../core/text/name.ts';
 import type { Surface } from '../../core/text/surface.ts';
@@ -56,6 +57,8 @@ export interface Verdict {
   expiresAt?: number;
   /** What the person wrote who denied the same call before. */
   note?: string;
+  /** Of a call on `/mcp` that would have passed, and for which there was no place. */
+  unplaced?: true;
   /** Of a call that waits: too few people could approve it. `message` says so too. */
   lacking?: Lacking;
   latencyMs: number;

@@ -3,6 +3,7 @@
 
 import { detailsOf } from '../../core/approvals/details.ts';
 import { type Decided, decide } from '../../core/decision/decide.ts';
+import type { Unfreed } from '../../core/decision/reason.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
@@ -90,7 +91,7 @@ function decideByRule(round: Round, each: Case): Made {
   const usedUp = isUsedUp(round, each);
   const decided = decide(considered, { drift, freedom: null, approvalLimit: null, usedUp });
   const entry = auditEntry(each, decided);
-  return { entry, result: verdictOf(entry) };
+  return { entry, result: verdictOf(entry, decided) };
 }
 
 async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking: Asking): Promise<Made> {
@@ -101,12 +102,12 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
   const carriers = opens ? carriersFor(round.deps, each.key, asking.rule) : [];
   if (carriers instanceof GuardError) return { entry: null, result: carriers };
   const entry = auditEntry(each, decided);
-  const verdict = verdictOf(entry);
+  const verdict = verdictOf(entry, decided);
   if (decided.decision === 'deny' && decided.repeats !== null)
     return { entry, result: { ...verdict, ...(before?.note && { note: before.note }) } };
   if (decided.decision !== 'pending' || isHanded) return { entry, result: verdict };
   const expiresAt = opens
-    ? openApproval(round, calls, asking, entry, carriers)
+    ? openApproval(round, calls, asking, entry, verdict, carriers)
     : (before?.expiresAt ?? round.group.now);
   const referenceId = entry.referenceId as string;
   return {
@@ -122,7 +123,7 @@ async function decideAndSpend(
   each: Case,
   asking: Asking,
   before: RepeatedApproval | null,
-): Promise<{ decided: Decided; unfreed: string | null }> {
+): Promise<{ decided: Decided; unfreed: Unfreed | null }> {
   const { request, considered, drift } = each;
   const { tx, group } = round;
   const usedUp = isUsedUp(round, each);
@@ -146,13 +147,14 @@ function openApproval(
   { approvals, slice }: AskingCalls,
   asking: Asking,
   entry: AuditEntry,
+  { reason }: Verdict,
   carriers: readonly Carrier[],
 ): number {
   const { deps, tx, group } = round;
   const { request, person } = asking;
   const { args, agent } = request;
   const { subscribers } = approvals;
-  const telling = { args, folder: agent?.folder, person, carriers, subscribers, now: group.now };
+  const telling = { reason, args, folder: agent?.folder, person, carriers, subscribers, now: group.now };
   const approval = slice.spend(() => ask(deps, tx, entry, asking, telling));
   round.hasOpened = true;
   entry.referenceId = approval.id;
@@ -165,7 +167,7 @@ function waiting(
   round: Round,
   calls: AskingCalls,
   asking: Asking,
-  { referenceId, unfreed, expiresAt }: { referenceId: string; unfreed: string | null; expiresAt: number },
+  { referenceId, unfreed, expiresAt }: { referenceId: string; unfreed: Unfreed | null; expiresAt: number },
 ): Partial<Verdict> {
   const { approvals } = calls;
   const { request } = asking;

@@ -1,6 +1,7 @@
-// Says why an approval that a caller names cannot free a call; the text becomes part of the verdict's reason. This is
+// Says why an approval that a caller names cannot free a call; it becomes part of the verdict's reason. This is
 // not a decision: facts.ts reads the approvals and compares them with the call.
 
+import type { Unfreed } from '../../core/decision/reason.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 
 type Named = Pick<
@@ -9,18 +10,18 @@ type Named = Pick<
 >;
 
 /** Null if it was approved for one call, after the given time, and has not been spent or withdrawn. */
-export function whyUnusable(approval: Named, now: number, approvedAfter: number): string | null {
+export function whyUnusable(approval: Named, now: number, approvedAfter: number): Unfreed | null {
   switch (approval.status) {
     case 'pending':
-      return approval.expiresAt > now ? 'nobody has answered it yet' : 'it timed out';
+      return approval.expiresAt > now ? 'unanswered' : 'timed_out';
     case 'timed_out':
-      return 'it timed out';
+      return 'timed_out';
     case 'denied':
-      return 'it was denied';
+      return 'denied';
     case 'approved':
-      if (approval.grantExpiresAt !== null) return 'it opened a grant, and no grant is open for this call';
-      if (approval.spentAt !== null) return 'it has been used';
-      if (approval.withdrawnAt !== null) return 'it was withdrawn';
-      return (approval.resolvedAt ?? 0) > approvedAfter ? null : 'it was approved too long ago';
+      if (approval.grantExpiresAt !== null) return 'opened_grant';
+      if (approval.spentAt !== null) return 'used';
+      if (approval.withdrawnAt !== null) return 'withdrawn';
+      return (approval.resolvedAt ?? 0) > approvedAfter ? null : 'too_old';
   }
 }

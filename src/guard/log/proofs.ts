@@ -3,7 +3,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { parseCheckpoint } from '../../core/log/checkpoint.ts';
-import { entryLeaf, shownEntry } from '../../core/log/entry.ts';
+import { entryLeaf, sealedEntry } from '../../core/log/entry.ts';
 import { consistencyPath, type Hash, includes, inclusionPath, type Subtree } from '../../core/log/merkle.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
@@ -37,7 +37,7 @@ export async function proveInclusion(deps: Deps, entryId: string): Promise<Inclu
   }
   const { size, root } = checkpoint;
   const path = await hashes(deps, inclusionPath(seal.seq, size));
-  const leaf = entry === null ? bytes(seal.leafHash) : entryLeaf(shownEntry(entry));
+  const leaf = entry === null ? bytes(seal.leafHash) : entryLeaf(sealedEntry(entry));
   if (!includes(leaf, seal.seq, size, path.map(bytes), bytes(root))) {
     throw new GuardError(
       'conflict',

@@ -2,6 +2,7 @@
 // which, and of how many that depends on what is not recorded. It works on counts by context, so its work grows with the
 // number of different calls and not with the length of the log. core/foresight/replay.ts finds the outcome of each.
 
+import { isEarlier } from '../../core/foresight/evidence.ts';
 import { type Outcome as Found, outcomeOf } from '../../core/foresight/replay.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { renamedKeys } from '../../store/changes.ts';
@@ -20,6 +21,8 @@ export interface Replay {
   calls: number;
   changed: number;
   depends: number;
+  /** Of those that depend: how many an earlier version recorded, of which too little is known. */
+  earlier: number;
   /** The most frequent ones first. */
   changes: Difference[];
 }
@@ -32,10 +35,13 @@ export async function replay(deps: Deps, draft: CompiledPolicy, from: number, to
   const counted = await countedCalls(deps, { policyId: draft.id }, from, to);
   const changes = new Differences();
   let depends = counted.others;
+  let earlier = 0;
   const keyNames = await namesOf(deps.db, counted);
   for await (const { call, outcome } of outcomes(deps, draft, counted.calls, keyNames)) {
-    if (outcome === 'depends') depends += call.count;
-    else if (outcome === 'unasked') changes.add(call, 'allow', 'pending');
+    if (outcome === 'depends') {
+      depends += call.count;
+      if (isEarlier(call)) earlier += call.count;
+    } else if (outcome === 'unasked') changes.add(call, 'allow', 'pending');
     else if (outcome !== call.decision) changes.add(call, outcome);
   }
   return {
@@ -44,6 +50,7 @@ export async function replay(deps: Deps, draft: CompiledPolicy, from: number, to
     calls: sum(counted.calls) + counted.others,
     changed: changes.total,
     depends,
+    earlier,
     changes: await changes.listed(deps, counted.from, counted.to),
   };
 }

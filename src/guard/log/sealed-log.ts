@@ -10,7 +10,7 @@ import {
   type VerifierKey,
   verifierKey,
 } from '../../core/log/checkpoint.ts';
-import { entryLeaf, shownEntry } from '../../core/log/entry.ts';
+import { entryLeaf, sealedEntry } from '../../core/log/entry.ts';
 import { type Hash, type Node, Tree } from '../../core/log/merkle.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { firstIdAt } from '../../store/log/audit.ts';
@@ -158,7 +158,7 @@ export class SealedLog {
     const seals: Seal[] = [];
     for (const entry of entries) {
       if (seals.length % HASHED === 0) await pause();
-      const leaf = entryLeaf(shownEntry(entry));
+      const leaf = entryLeaf(sealedEntry(entry));
       const seq = tree.size;
       tree.append(leaf, (node, hash) => nodes.push([node, hash]));
       seals.push({ seq, entryId: entry.id, leafHash: Buffer.from(leaf).toString('base64') });

@@ -2,15 +2,16 @@
 // that people freed, and that the shadow allows without asking, is a difference.
 
 import { GuardError } from '../../core/errors.ts';
-import { wasFreed } from '../../core/foresight/reasons.ts';
+import { evidenceOf } from '../../core/foresight/evidence.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import { ASKS } from '../../core/policy/policy.ts';
 import { findKey } from '../../store/keys.ts';
 import type { Shadow } from '../../store/log/audit-entry.ts';
 import { findPolicy } from '../../store/policies.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';
-import { byVersion, type CountedCall, countedCalls } from './counted-calls.ts';
+import { type CountedCall, countedCalls } from './counted-calls.ts';
 import { type Difference, Differences } from './differences.ts';
 
 export interface ShadowReport {
@@ -38,13 +39,10 @@ export async function shadowReport(
   const differences = new Differences();
   let agreements = 0;
   const shadow = await compiledVersion(deps.db, policy.id, policy.version);
-  for (const group of byVersion(judgedBy(policy, counted.calls))) {
-    const recorded = await compiledVersion(deps.db, group[0].policyId, group[0].policyVersion);
-    for (const call of group) {
-      if (call.shadow.decision !== call.decision) differences.add(call, call.shadow.decision);
-      else if (asks(shadow, call) || !wasFreed(call, recorded)) agreements += call.count;
-      else differences.add(call, 'allow', 'pending');
-    }
+  for (const call of judgedBy(policy, counted.calls)) {
+    if (call.shadow.decision !== call.decision) differences.add(call, call.shadow.decision);
+    else if (asks(shadow, call) || !evidenceOf(call).freed) agreements += call.count;
+    else differences.add(call, 'allow', 'pending');
   }
   for (const call of judgedBy(policy, counted.unnamed)) {
     if (call.shadow.decision === call.decision) agreements += call.count;
@@ -63,7 +61,7 @@ export async function shadowReport(
 
 /** Whether the rule by which the shadow judged the call asks people. */
 function asks(shadow: CompiledPolicy | null, { shadow: { ruleIndex } }: Judged): boolean {
-  return shadow?.rules[ruleIndex ?? -1]?.action === 'require_approval';
+  return ASKS[shadow?.rules[ruleIndex ?? -1]?.action ?? 'deny'];
 }
 
 type Judged = CountedCall & { shadow: Shadow };

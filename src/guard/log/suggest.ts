@@ -3,6 +3,7 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { seenCall } from '../../core/foresight/decided-by.ts';
+import { isEarlier } from '../../core/foresight/evidence.ts';
 import { byName, SeenTools } from '../../core/foresight/seen-tools.ts';
 import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/foresight/suggest.ts';
 import type { Outcomes } from '../../core/foresight/suggestion-remarks.ts';
@@ -56,7 +57,7 @@ async function currentPolicy(db: Queries, id: string): Promise<CompiledPolicy> {
   throw new GuardError('conflict', 'The policy of this key cannot be read, and a suggestion begins with it.');
 }
 
-type Counted = Pick<Seen, 'from' | 'to' | 'tools' | 'untold'>;
+type Counted = Pick<Seen, 'from' | 'to' | 'tools' | 'untold' | 'earlier'>;
 
 /** The calls of the key. Those of one policy version are looked at together, so that it is read once. */
 async function seenSince(
@@ -69,15 +70,17 @@ async function seenSince(
   const { from, to, calls, others } = await countedCalls(deps, { keyId }, since, until);
   const tools = new SeenTools(policy.index);
   const slices = new Slices();
+  let earlier = 0;
   for (const group of byVersion(calls)) {
     const recorded = await compiledVersion(deps.db, group[0].policyId, group[0].policyVersion);
     for (const call of group) {
       const seen = seenCall(call, recorded, policy);
       if (seen !== null) tools.add(seen);
+      if (isEarlier(call)) earlier += call.count;
       await slices.next();
     }
   }
-  return { from, to, tools, untold: others };
+  return { from, to, tools, untold: others, earlier };
 }
 
 /**

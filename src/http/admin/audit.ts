@@ -3,10 +3,13 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
+import { HANDED_TO, UNFREED } from '../../core/decision/reason.ts';
+import { CODES } from '../../core/decision/recorded-reason.ts';
 import { GuardError } from '../../core/errors.ts';
 import { SHADOWS } from '../../core/foresight/shadow.ts';
 import { shownEntry } from '../../core/log/entry.ts';
 import { bestNames, MAX_SEARCH } from '../../core/log/name-search.ts';
+import { LIMIT } from '../../core/policy/limit-fields.ts';
 import { SURFACES } from '../../core/text/surface.ts';
 import { traceLink } from '../../core/wire/trace-context.ts';
 import type { Queries } from '../../store/engine/db.ts';
@@ -60,6 +63,47 @@ const wholeLogFilter = {
   }),
 };
 
+const passedOver = z.object({
+  not: z.object({
+    why: z.enum(['false', 'failed', 'hours', 'uncounted']),
+    condition: z.int().optional(),
+    limit: z.string().optional(),
+  }),
+  rule: z.int(),
+  ruleName: z.string().optional(),
+});
+
+const answer = z.object({
+  is: z.enum(['waits', 'freed', 'denied', 'too_many', 'unseen']),
+  by: z.enum(['grant', 'approval']).optional(),
+  referenceId: z.string().optional(),
+  of: z.enum(['key', 'session']).optional(),
+  open: z.int().optional(),
+  text: z.string().optional(),
+  handedTo: z.enum(HANDED_TO).optional(),
+  unfreed: z
+    .union([z.enum(UNFREED), z.object({ asked: z.enum(SURFACES), here: z.enum(SURFACES) })])
+    .optional(),
+});
+
+/** Each code has some of the parts. */
+const reasonCode = z.object({
+  code: z.enum(CODES),
+  policy: z.string().optional().meta({ description: 'The name of the policy then.' }),
+  rule: z.int().optional(),
+  ruleName: z.string().optional(),
+  condition: z.int().optional().meta({ description: 'The condition that could not be evaluated.' }),
+  text: z.string().optional().meta({ description: 'What the rule itself says.' }),
+  limit: z.string().optional(),
+  atMost: z.string().optional(),
+  per: z.enum(LIMIT.per.type.offers).optional(),
+  window: z.string().optional(),
+  asks: z.literal(true).optional(),
+  answer: answer.optional().meta({ description: 'What came of the question to people.' }),
+  nearest: passedOver.optional().meta({ description: 'The rule that came nearest to deciding more freely.' }),
+  noPlace: z.object({ of: z.enum(['key', 'connected_tool']), atMost: z.int() }).optional(),
+});
+
 export const entry = z.object({
   id: uuid,
   at: isoTime,
@@ -75,6 +119,9 @@ export const entry = z.object({
   ruleIndex: z.int().nullable(),
   referenceId: uuid.nullable(),
   latencyMs: z.int(),
+  reasonCode: reasonCode.optional().meta({
+    description: 'What `reason` says, as data; absent if an earlier version recorded the call.',
+  }),
   personId: uuid
     .optional()
     .meta({ description: 'The operator for whom the session acts; absent if it acts for nobody.' }),
@@ -214,7 +261,7 @@ async function withTools(db: Queries, filter: AuditFilter): Promise<AuditFilter>
 
 type Cell = string | number | null | undefined;
 
-const { shadow: _, traceId: __, ...FLAT } = entry.shape;
+const { shadow: _, traceId: __, reasonCode: ___, ...FLAT } = entry.shape;
 const COLUMNS = Object.keys(FLAT) as (keyof typeof FLAT)[];
 /** They came later than the others, and readers may count columns. */
 const LATER_COLUMNS = [

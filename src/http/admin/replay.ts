@@ -27,6 +27,9 @@ const replayed = z.object({
     description:
       'For how many of them the outcome depends on what is not recorded, such as arguments or the time of day.',
   }),
+  earlier: z.int().meta({
+    description: 'How many of those an earlier version of Toolgate recorded, whose reasons are not read.',
+  }),
   changes: z
     .array(
       z.object({

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
 import { parseCheckpoint, verifierKeyText } from '../../core/log/checkpoint.ts';
+import { sealedEntry } from '../../core/log/entry.ts';
 import { proveConsistency, proveInclusion } from '../../guard/log/proofs.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
@@ -12,7 +13,7 @@ import { listSealed, readSealing } from '../../store/log/seals.ts';
 import { iso, isoTime, list, page, paged } from '../serving/fields.ts';
 import { holdOpen, type Route, route } from '../serving/route.ts';
 import { stream } from '../serving/stream.ts';
-import { entry, showEntry } from './audit.ts';
+import { entry } from './audit.ts';
 
 const hash = z.string().meta({ description: 'Base64 of 32 bytes.' });
 const count = z.int();
@@ -152,8 +153,8 @@ export const sealRoutes: Route[] = [
   }),
 ];
 
-/** An entry as it was sealed, so that whoever verifies it has to leave nothing out. */
-const showSealed = (row: AuditEntry) => showEntry({ ...row, traceId: null });
+/** An entry as it was sealed, so that whoever verifies it has nothing to leave out, and finds nothing that was not sealed. */
+const showSealed = (row: AuditEntry): z.output<typeof entry> => sealedEntry(row);
 
 const PAGE = 1000;
 

@@ -4,7 +4,7 @@
 import { agentCallOf } from '../../core/agents/acts-of.ts';
 import { type AgentName, type Events, isAgent, type Pending } from '../../core/agents.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/entries.ts';
-import type { HandedTo } from '../../core/decision/decide.ts';
+import type { HandedTo } from '../../core/decision/reason.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import { SEPARATOR, splitName } from '../../core/text/name.ts';

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { AgentCall } from '../../core/agents/acts.ts';
 import { cleaned, type Renaming } from '../../core/agents/renaming.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/entries.ts';
-import type { HandedTo } from '../../core/decision/decide.ts';
+import type { HandedTo } from '../../core/decision/reason.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import { joinName, serverNameFault, toolNameFault } from '../../core/text/name.ts';

@@ -22,6 +22,7 @@ export interface AuditEntry {
   serverName: string;
   toolName: string;
   decision: Decision;
+  /** As it is stored (core/decision/recorded-reason.ts). `shownEntry` has it for people. */
   reason: string;
   policyId: string;
   policyVersion: number;

@@ -235,6 +235,7 @@ export interface SharedContext {
   keyId: string;
   serverName: string;
   toolName: string;
+  /** As it is stored (core/decision/recorded-reason.ts). */
   reason: string;
   policyId: string;
   policyVersion: number;

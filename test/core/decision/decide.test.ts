@@ -1,6 +1,6 @@
 // Properties of every decision: denies and scopes only take rights away, and a grant or an approval frees only calls
 // that need approval. Two promises say that the decider equals its specification; test/faults/p14 and p15 test them.
-// reasons.test.ts has the sentences about conditions, hours and limits, and strictness.test.ts conditions that fail.
+// reason.test.ts has the sentences, reasons.test.ts what conditions, hours and limits come to, and strictness.test.ts conditions that fail.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -77,10 +77,13 @@ test('a pending verdict says why the approval that the call names does not free 
     core.decide(policy, { serverName: 's', toolName: 'ask' }, { ...FACTS, ...facts }).reason;
   const asks = 'Rule 0 of policy "prod" requires approval for s__ask';
   const named = 'The approval that was named does not free this call: it has been used.';
-  const unfreed = 'it has been used';
+  const unfreed = 'used';
+  const approvalLimit = { of: 'session', open: 20 } as const;
   expect(reason({})).toBe(`${asks}. Money moves.`);
   expect(reason({ unfreed })).toBe(`${asks}. Money moves. ${named}`);
-  expect(reason({ unfreed, approvalLimit: 'it is full' })).toBe(`${asks}, but it is full. ${named}`);
+  expect(reason({ unfreed, approvalLimit })).toBe(
+    `${asks}, but this session already has 20 open approvals. ${named}`,
+  );
   const freedom = { kind: 'grant', referenceId: 'r' } as const;
   expect(reason({ unfreed, freedom })).not.toContain('was named');
 });
@@ -92,10 +95,11 @@ test('where nothing more can be forwarded, what would pass is denied, and frees 
     { tool: 'no', action: 'deny' },
   ];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
-  const call = (toolName: string) => ({ serverName: 's', toolName, noPlace: 'too many calls run' });
-  expect(core.decide(policy, call('yes'), FACTS)).toEqual({
+  const noPlace = { atMost: 5, of: 'key' } as const;
+  const call = (toolName: string) => ({ serverName: 's', toolName, noPlace });
+  expect(core.decide(policy, call('yes'), FACTS)).toMatchObject({
     decision: 'deny',
-    reason: 'Rule 0 of policy "prod" allows s__yes, but too many calls run.',
+    code: { code: 'allows', policy: 'prod', rule: 0, noPlace },
     ruleIndex: 0,
     freedBy: null,
     repeats: null,
@@ -114,7 +118,7 @@ test('where nothing more can be forwarded, what would pass is denied, and frees 
 test('past the limit of open approvals a call that needs approval is denied with that reason', () => {
   const list: Rule[] = [{ tool: 'ask', action: 'require_approval' }];
   const policy = core.compilePolicy({ id: 'p', name: 'prod', version: 1, rules: list });
-  const facts = { ...FACTS, approvalLimit: 'this key already has 100 open approvals' };
+  const facts = { ...FACTS, approvalLimit: { of: 'key', open: 100 } as const };
   const got = core.decide(policy, { serverName: 's', toolName: 'ask' }, facts);
   expect(got).toMatchObject({ decision: 'deny', ruleIndex: 0 });
   expect(got.reason).toContain('this key already has 100 open approvals');
@@ -157,11 +161,11 @@ test('the same call again is denied if a person denied it, waits if it waits, an
     { referenceId: 'ref-1', denied: true },
     { referenceId: 'ref-1', denied: false },
   ];
-  const approvalLimit = 'this key already has 1 open approvals';
+  const approvalLimit = { of: 'key', open: 1 } as const;
   const full = { ...FACTS, approvalLimit };
-  expect(core.decide(policy, call('ask'), { ...full, repeats: denied })).toEqual({
+  expect(core.decide(policy, call('ask'), { ...full, repeats: denied })).toMatchObject({
     decision: 'deny',
-    reason: 'A person denied this call.',
+    code: { code: 'asks', answer: { is: 'denied' } },
     ruleIndex: 0,
     freedBy: null,
     repeats: denied,
@@ -195,9 +199,10 @@ test('the person at the terminal decides only what would wait, and the reason en
   expect(waits.reason).toEndWith('Rule 0 did not apply: condition 0 is false.');
   const open = { referenceId: 'ref-1', denied: false };
   for (const repeats of [null, open])
-    expect(core.decide(policy, call('ask'), { ...there, repeats })).toEqual({
-      ...waits,
+    expect(core.decide(policy, call('ask'), { ...there, repeats })).toMatchObject({
+      decision: 'pending',
       reason: `${waits.reason} The person at the terminal decides.`,
+      repeats: null,
     });
   const denied = { referenceId: 'ref-1', denied: true };
   const freedom = { kind: 'approval', referenceId: 'ref-1' } as const;

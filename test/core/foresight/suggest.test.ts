@@ -4,7 +4,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DECISIONS, type Decision } from '../../../src/core/decision/decide.ts';
 import { seenCall } from '../../../src/core/foresight/decided-by.ts';
-import type { RecordedCall } from '../../../src/core/foresight/reasons.ts';
+import type { RecordedCall } from '../../../src/core/foresight/evidence.ts';
 import { outcomeOf } from '../../../src/core/foresight/replay.ts';
 import { type SeenCall, SeenTools } from '../../../src/core/foresight/seen-tools.ts';
 import { type Seen, suggestedPolicy } from '../../../src/core/foresight/suggest.ts';
@@ -39,6 +39,7 @@ function suggest(policy: CompiledPolicy, calls: readonly SeenCall[], more: Parti
     to: TO,
     tools,
     untold: 0,
+    earlier: 0,
     outcomes: [],
     longer,
     offered: [],
@@ -312,7 +313,7 @@ function judged(policy: CompiledPolicy, { tool, facts }: Made) {
 /** The call as it is found in the log. */
 function logged(policy: CompiledPolicy, each: Made): RecordedCall & { count: number } {
   const [serverName = '', toolName = ''] = each.tool.split('__');
-  const { decision, reason, ruleIndex } = judged(policy, each);
+  const { decision, recorded: reason, ruleIndex } = judged(policy, each);
   const { id: policyId, version: policyVersion } = policy;
   const about = { policyId, policyVersion, ruleIndex, keyId: 'key', personId: null };
   return { serverName, toolName, decision, reason, count: 1, ...about };
@@ -419,7 +420,7 @@ describe('which rule decided', () => {
   test('is no question for calls outside a scope, and for what is relayed', () => {
     expect(by(recorded(policy, 'b__t', { scope: new Set() }), policy)).toBeNull();
     const relayed = { serverName: 'b', toolName: 'prompts/get', relayed: true as const };
-    const { decision, reason, ruleIndex } = decider.decide(policy, relayed);
+    const { decision, recorded: reason, ruleIndex } = decider.decide(policy, relayed);
     expect(by({ ...recorded(policy, 'b__prompts/get'), decision, reason, ruleIndex }, policy)).toBeNull();
   });
 });

@@ -3,7 +3,9 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { DECISIONS } from '../../../src/core/decision/decide.ts';
-import { entryLeaf, entryText, shownEntry } from '../../../src/core/log/entry.ts';
+import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
+import { entryLeaf, entryText, sealedEntry, shownEntry } from '../../../src/core/log/entry.ts';
+import { leafHash } from '../../../src/core/log/merkle.ts';
 import { canonicalJson } from '../../../src/core/wire/canonical.ts';
 import type { Json } from '../../../src/core/wire/json.ts';
 import { auditEntry } from '../../store/stores.ts';
@@ -65,4 +67,48 @@ test('a shadow with a field more or less, or one that is none, is another text',
   const texts = shadows.map(each => entryText({ ...shown, shadow: each }));
   expect(new Set(texts).size).toBe(shadows.length);
   for (const [index, text] of texts.entries()) expect(JSON.parse(text).shadow).toEqual(shadows[index]);
+});
+
+const REASON = { code: 'denies', nearest: { not: { why: 'hours' }, rule: 0 }, policy: 'prod', rule: 2 } as const;
+const SENTENCE = 'Rule 2 of policy "prod" denies github__get_issue. Rule 0 did not apply: it is outside its hours.';
+
+test('a reason is shown as a sentence with its code, and sealed as it is stored, whoever seals it', () => {
+  const row = auditEntry({ reason: recordedReason(REASON) });
+  const shown = shownEntry(row);
+  expect(shown).toMatchObject({ reason: SENTENCE, reasonCode: REASON });
+  // A replica of an earlier version takes what is stored for a sentence.
+  const { personId: _, shadow: __, traceId: ___, ...rest } = row;
+  const earlier = leafHash(canonicalJson({ ...rest, at: new Date(row.at).toISOString() }));
+  expect(entryLeaf(sealedEntry(row))).toEqual(earlier);
+  expect(entryLeaf(shown)).toEqual(earlier);
+  // What was exported and read again may have its keys in another order.
+  const { reasonCode, ...others } = JSON.parse(JSON.stringify(shown));
+  const turned = Object.fromEntries(Object.entries(reasonCode).reverse());
+  expect(entryLeaf({ reasonCode: turned, ...others, traceId: 'a' })).toEqual(earlier);
+});
+
+test('another sentence, another code, or one without the other has another hash', () => {
+  const row = auditEntry({ reason: recordedReason(REASON) });
+  const shown = shownEntry(row);
+  const { reasonCode, ...bare } = shown;
+  const others = [
+    { ...shown, reason: SENTENCE.replace('denies', 'allows') },
+    { ...shown, reasonCode: { ...reasonCode, rule: 3 } },
+    { ...shown, reason: SENTENCE.replace('Rule 2', 'Rule 3'), reasonCode: { ...reasonCode, rule: 3 } },
+    { ...shown, reasonCode: { ...reasonCode, more: 1 } },
+    { ...shown, reasonCode: null },
+    bare,
+  ];
+  for (const other of others) expect(entryLeaf(other)).not.toEqual(entryLeaf(shown));
+});
+
+test('an entry of an earlier version is shown and sealed as its sentence, whatever it looks like', () => {
+  const hostile = recordedReason(REASON).slice(1);
+  for (const reason of [SENTENCE, hostile]) {
+    const shown = shownEntry(auditEntry({ reason }));
+    expect(shown.reason).toBe(reason);
+    expect(shown).not.toHaveProperty('reasonCode');
+    const posing = { ...shown, reason: SENTENCE, reasonCode: REASON };
+    expect(entryLeaf(posing)).not.toEqual(entryLeaf(shown));
+  }
 });

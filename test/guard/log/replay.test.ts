@@ -5,7 +5,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Decision } from '../../../src/core/decision/decide.ts';
-import type { RecordedCall } from '../../../src/core/foresight/reasons.ts';
+import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
+import type { RecordedCall } from '../../../src/core/foresight/evidence.ts';
 import { outcomeOf } from '../../../src/core/foresight/replay.ts';
 import { type CompiledPolicy, compilePolicy } from '../../../src/core/policy/compiled-policy.ts';
 import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy/policy.ts';
@@ -196,7 +197,7 @@ function bruteForce(
     changes.set(name, change);
   }
   const sorted = [...changes].sort(([a, one], [b, other]) => other.calls - one.calls || (a < b ? -1 : 1));
-  return { calls: entries.length, changed, depends, changes: sorted.map(([, change]) => change) };
+  return { calls: entries.length, changed, depends, earlier: 0, changes: sorted.map(([, change]) => change) };
 }
 
 for (const engine of await engines()) {
@@ -311,7 +312,8 @@ for (const engine of await engines()) {
         { ...call, toolName: 'pay' },
         { ...call, toolName: 'look' },
       ]);
-      const reason = (paid as Verdict).reason.replace(/\.$/, '; freed by a grant opened by approval 7.');
+      const freed = { by: 'grant', is: 'freed', referenceId: '7' } as const;
+      const reason = recordedReason({ answer: freed, code: 'asks', policy: 'p', rule: 0 });
       await moved([paid as Verdict], NOW, { decision: 'allow', reason });
       await moved([other as Verdict], NOW + 1);
       real.clock += HOUR;
@@ -323,6 +325,27 @@ for (const engine of await engines()) {
       expect(await outcome(rest)).toEqual([1, 'pay: pending -> allow']);
       expect(await outcome({ ...asks, when: 'true' }, rest)).toEqual([0]);
       expect(await outcome({ tool: 'pay', action: 'deny' }, rest)).toEqual([1, 'pay: allow -> deny']);
+    });
+
+    test('of a call that an earlier version recorded, only what its rules cannot change is known', async () => {
+      await real.begin([{ tool: '*', action: 'allow', when: 'surface == "check"' }]);
+      const call = { ...randomCall(seeded(1), NOW), key: 'first', session: null, serverName: 'db' };
+      const verdicts = await real.check([{ ...call, toolName: 'look' }]);
+      const [{ reason }] = verdicts as [Verdict];
+      expect(reason).toBe('Rule 0 of policy "tried" allows db__look.');
+      const outcome = async (draft: Rule) => {
+        const { changed, depends, earlier } = await replay(real.deps, compiled([draft], 0), 0, real.clock);
+        return { changed, depends, earlier };
+      };
+      const other: Rule = { tool: 'look', action: 'require_approval', when: 'surface == "check"' };
+      await moved(verdicts, NOW);
+      real.clock += HOUR;
+      expect(await outcome(other)).toEqual({ changed: 1, depends: 0, earlier: 0 });
+      await real.store.db.run('UPDATE audit_contexts SET reason = $1', [reason]);
+      expect(await outcome(other)).toEqual({ changed: 0, depends: 1, earlier: 1 });
+      const same: Rule = { tool: 'look', action: 'allow', when: 'surface == "check"' };
+      expect(await outcome(same)).toEqual({ changed: 0, depends: 0, earlier: 0 });
+      expect(await outcome({ tool: 'look', action: 'deny' })).toEqual({ changed: 1, depends: 0, earlier: 0 });
     });
 
     test('checks get their turns while a draft is replayed', async () => {

@@ -2,6 +2,7 @@
 // in the period that was counted, whatever other shadows and keys there are.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
 import { DECISIONS } from '../../../src/core/decision/decide.ts';
 import type { Rule } from '../../../src/core/policy/policy.ts';
 import { DAY, HOUR } from '../../../src/core/time/duration.ts';
@@ -83,9 +84,10 @@ for (const engine of await engines()) {
         { tool: 'send', action: 'require_approval' },
       ];
       const { version } = await replacePolicy(deps, 'admin', shadowId, { rules });
-      const reason = (tool: string) =>
-        `Rule 0 of policy "real" requires approval for s__${tool}; freed by approval 7.`;
-      const freed = (toolName: string, ruleIndex: number): AuditEntry => ({
+      const answer = { by: 'approval', is: 'freed', referenceId: '7' } as const;
+      const code = recordedReason({ answer, code: 'asks', policy: 'real', rule: 0 });
+      const earlier = 'Rule 0 of policy "real" requires approval for s__pay; freed by approval 7.';
+      const freed = (toolName: string, ruleIndex: number, reason = code): AuditEntry => ({
         ...entryAt(NOW - HOUR, next),
         keyId,
         policyId: realId,
@@ -94,15 +96,17 @@ for (const engine of await engines()) {
         serverName: 's',
         toolName,
         decision: 'allow',
-        reason: reason(toolName),
+        reason,
         shadow: { policyId: shadowId, policyVersion: version, decision: 'allow', ruleIndex },
       });
       await replacePolicy(deps, 'admin', realId, { rules: [{ tool: '*', action: 'require_approval' }] });
-      await store.db.transaction({}, tx => insertAudit(tx, [freed('pay', 0), freed('send', 1)]));
+      await store.db.transaction({}, tx =>
+        insertAudit(tx, [freed('pay', 0), freed('pay', 0, earlier), freed('send', 1)]),
+      );
       const { agreements, differences } = await shadowReport(deps, keyId, 0, NOW);
       expect([agreements, differences]).toMatchObject([
         1,
-        [{ toolName: 'pay', from: 'pending', to: 'allow' }],
+        [{ toolName: 'pay', from: 'pending', to: 'allow', calls: 2 }],
       ]);
     });
 

@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import type { Rule } from '../../../src/core/policy/policy.ts';
+import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
 import { parsePolicy } from '../../../src/core/policy-file/policy-file.ts';
 import { DAY, HOUR } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
@@ -61,7 +62,7 @@ for (const engine of await engines()) {
 
     const call = (at: number, more: Partial<AuditEntry>) => {
       const entry = auditEntry({ id: idAt(at, serial++), at, policyVersion: 2, ruleIndex: 1, ...more });
-      const allows = `Rule ${entry.ruleIndex} of policy "prod" allows ${entry.serverName}__${entry.toolName}.`;
+      const allows = recordedReason({ code: 'allows', policy: 'prod', rule: entry.ruleIndex ?? 0 });
       return { ...entry, reason: more.reason ?? allows };
     };
     const write = async (...entries: AuditEntry[]) => {
@@ -88,6 +89,17 @@ for (const engine of await engines()) {
       expect(text).toContain('  # 2 calls: 2 allowed.\n  - { tool: "github__list"');
       expect(text).toContain('#   "old__gone" (1 call)');
       expect(rules(await since(50 * DAY))).toContainEqual(['github__long_ago', 'allow']);
+    });
+
+    test('calls that an earlier version recorded are kept apart from what they do not tell', async () => {
+      const reason = 'Rule 0 of policy "prod" requires approval for pay__refund.';
+      const asked = { serverName: 'pay', toolName: 'refund', decision: 'pending', ruleIndex: 0 } as const;
+      await write(call(NOW - HOUR, { ...asked, reason }), call(NOW - HOUR, { toolName: 'list' }));
+      const text = await since(30 * DAY);
+      expect(text).toContain(
+        '# 1 call of an earlier version of Toolgate can be read in part only, so some rules may not be needed.\n',
+      );
+      expect(rules(text)).toContainEqual(['pay__refund', 'require_approval']);
     });
 
     test('rules and tools that are unused for as long as calls are counted, at most 90 days', async () => {
@@ -124,7 +136,7 @@ for (const engine of await engines()) {
     });
 
     test('what people always approved', async () => {
-      const reason = 'Rule 0 of policy "prod" requires approval for pay__refund.';
+      const reason = recordedReason({ answer: { is: 'waits' }, code: 'asks', policy: 'prod', rule: 0 });
       const asked = {
         serverName: 'pay',
         toolName: 'refund',

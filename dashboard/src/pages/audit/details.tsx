@@ -44,7 +44,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} label={context.sessionLabel} />],
     ['Surface', surfaceName(entry.surface)],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} context={context} />],
-    ['Rule', ruleIndex === null ? 'none' : <Rule key="" index={ruleIndex} name={ruleNameIn(entry)} />],
+    ['Rule', ruleIndex === null ? 'none' : <Rule key="" index={ruleIndex} name={entry.reasonCode?.ruleName} />],
     ...(entry.shadow === undefined ? [] : [['Shadow', <Shadow key="" of={entry.shadow} />] as Fact]),
     ...(referenceId === null
       ? []
@@ -128,7 +128,7 @@ function Policy({ id, version, context }: { id: string; version: number; context
   );
 }
 
-/** The number of a rule and, where it has one, its name. */
+/** The number of a rule and, where it had one when it decided, its name. */
 function Rule({ index, name }: { index: number; name: string | undefined }) {
   if (name === undefined) return <>{index}</>;
   return (
@@ -136,12 +136,6 @@ function Rule({ index, name }: { index: number; name: string | undefined }) {
       {index} (<Named text={name} />)
     </>
   );
-}
-
-/** The name that the rule had when it decided, which the reason tells. */
-function ruleNameIn({ ruleIndex, reason }: WholeAuditEntry): string | undefined {
-  const [, index, name] = /^Rule (\d+) \("(.*?)"\) of policy "/s.exec(reason) ?? [];
-  return Number(index) === ruleIndex ? name : undefined;
 }
 
 /** What the shadow of the key said, which changed nothing. */

@@ -5,14 +5,14 @@ import type { Replay } from '../../resources.ts';
 const COUNT = new Intl.NumberFormat('en');
 
 export function replayWords(span: string, answer: Replay): string {
-  const { calls, changed, depends } = answer;
+  const { calls, changed } = answer;
   if (calls === 0) return `Last ${span}: no call that this policy decided is recorded yet.`;
   const among = `${COUNT.format(calls)} ${calls === 1 ? 'call' : 'calls'}`;
   const said =
     changed === 0
       ? `none of ${among} changes`
       : `${COUNT.format(changed)} of ${among} ${changed === 1 ? 'changes' : 'change'}: ${kindsOf(answer)}`;
-  return `Last ${span}: ${said}.${dependWords(depends)}`;
+  return `Last ${span}: ${said}.${dependWords(answer)}`;
 }
 
 /**
@@ -37,9 +37,11 @@ export function savedCalls(saved: Replay, change: Replay['changes'][number]): nu
   return same?.calls ?? 0;
 }
 
-function dependWords(depends: number): string {
+function dependWords({ depends, earlier }: Replay): string {
   if (depends === 0) return '';
-  return ` ${COUNT.format(depends)} ${depends === 1 ? 'depends' : 'depend'} on what is not recorded, such as arguments.`;
+  const old =
+    earlier === 0 ? '' : ` Of those, ${COUNT.format(earlier)} ${earlier === 1 ? 'was' : 'were'} recorded by an earlier version of Toolgate.`;
+  return ` ${COUNT.format(depends)} ${depends === 1 ? 'depends' : 'depend'} on what is not recorded, such as arguments.${old}`;
 }
 
 /** How many calls go from which decision to which, the most first. */

@@ -1,4 +1,4 @@
-// What a decision says about conditions, hours and limits, to the letter, and that it holds no part of an argument. The
+// What conditions, hours and limits come to in a reason, and that it holds no part of an argument. The
 // policy is the one of the documentation.
 
 import { describe, expect, test } from 'bun:test';
@@ -142,10 +142,8 @@ describe('which rule came nearest', () => {
   const nearest = (rules: Rule[], facts: Facts = {}, flags: Partial<ToolCall> = {}) => {
     const compiled = core.compilePolicy({ id: 'p', name: 'n', version: 1, rules, limits });
     const call = { serverName: 's', toolName: 'a', ...flags };
-    const { decision, reason } = core.decide(compiled, call, facts);
-    const named = Array.from(reason.matchAll(/Rule (\d+) did not apply: /g), ([, index]) => Number(index));
-    expect(named.length).toBeLessThan(2);
-    return [decision, named[0] ?? null];
+    const { decision, code } = core.decide(compiled, call, facts);
+    return [decision, 'nearest' in code ? (code.nearest?.rule ?? null) : null];
   };
 
   test('after an allow none is named', () => {
@@ -178,14 +176,17 @@ describe('which rule came nearest', () => {
   test('what is in the way of every rule that asks leaves only those that allow', () => {
     const rules = [allow, asks, last('require_approval')];
     expect(nearest(rules, { repeats: { referenceId: 'r', denied: true } })).toEqual(['deny', 0]);
-    expect(nearest(rules, { approvalLimit: 'this key already has 20 open approvals' })).toEqual(['deny', 0]);
+    expect(nearest(rules, { approvalLimit: { of: 'key', open: 20 } })).toEqual(['deny', 0]);
     expect(nearest(rules, {}, { unseen: true })).toEqual(['deny', 0]);
   });
 
   test('what is in the way of every rule leaves none', () => {
     expect(nearest([allow, last('allow')], { drift: 'deny' })).toEqual(['deny', null]);
     expect(nearest([allow, last('allow')], { drift: 'require_approval' })).toEqual(['pending', null]);
-    expect(nearest([allow, last('allow')], {}, { noPlace: 'full' })).toEqual(['deny', null]);
+    expect(nearest([allow, last('allow')], {}, { noPlace: { atMost: 5, of: 'key' } })).toEqual([
+      'deny',
+      null,
+    ]);
     expect(nearest([allow, last('deny')], { scope: new Set() })).toEqual(['deny', null]);
   });
 });

@@ -1,0 +1,109 @@
+// A reason (reason.ts) as the audit log stores it: canonical JSON after the character that RFC 7464 puts before a JSON text.
+// Entries of earlier versions have an English sentence there, in which people may have chosen words, but no control
+// character: names and the texts of rules never could contain one. So neither is taken for the other. What cannot be read
+// here, such as a code of a later version, stays a text.
+
+import { canonicalJson } from '../wire/canonical.ts';
+import { isObject, type Json } from '../wire/json.ts';
+import { HANDED_TO, type Reason, UNFREED } from './reason.ts';
+
+const MARK = '\u001e';
+
+export function recordedReason(reason: Reason): string {
+  return MARK + JSON.stringify(reason);
+}
+
+/** The same for a reason that was shown, whose keys may stand in any order. */
+export function recordedAgain(reason: Reason): string {
+  return MARK + canonicalJson(reason as object as Json);
+}
+
+/** Null for the sentence of an earlier version, and for whatever is not exactly what `recordedReason` writes. */
+export function readReason(text: string): Reason | null {
+  if (!text.startsWith(MARK)) return null;
+  try {
+    const read: unknown = JSON.parse(text.slice(MARK.length));
+    return isReason(read) && recordedAgain(read) === text ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+type Test = (value: unknown) => boolean;
+
+const text: Test = value => typeof value === 'string';
+const whole: Test = value => Number.isSafeInteger(value);
+const flag: Test = value => value === true;
+const oneOf =
+  (values: readonly string[]): Test =>
+  value =>
+    values.includes(value as string);
+
+/** An object that has these fields, of the second ones some, and no others. */
+function fields(must: Record<string, Test>, may: Record<string, Test> = {}): Test {
+  return value => {
+    if (!isObject(value)) return false;
+    const keys = Object.keys(value);
+    return (
+      Object.keys(must).every(key => Object.hasOwn(value, key)) &&
+      keys.every(key => (Object.hasOwn(must, key) ? must[key] : may[key])?.(value[key]) === true)
+    );
+  };
+}
+
+/** One of several forms of an object, which one of its fields tells. */
+function byField(field: string, forms: Record<string, Test>): Test {
+  return value => {
+    const form = isObject(value) ? value[field] : undefined;
+    return typeof form === 'string' && Object.hasOwn(forms, form) && forms[form]?.(value) === true;
+  };
+}
+
+const unfreedCode = oneOf(UNFREED);
+const otherSurface = fields({ asked: text, here: text });
+const unfreed: Test = value => unfreedCode(value) || otherSurface(value);
+const why = text;
+const not = byField('why', {
+  false: fields({ condition: whole, why }),
+  failed: fields({ condition: whole, why }),
+  hours: fields({ why }),
+  uncounted: fields({ limit: text, why }),
+});
+const nearest = fields({ not, rule: whole }, { ruleName: text });
+const noPlace = fields({ atMost: whole, of: oneOf(['key', 'connected_tool']) });
+const is = text;
+const answer = byField('is', {
+  freed: fields({ by: oneOf(['grant', 'approval']), is, referenceId: text }),
+  denied: fields({ is }),
+  too_many: fields({ is, of: oneOf(['key', 'session']), open: whole }, { unfreed }),
+  unseen: fields({ is }, { unfreed }),
+  waits: fields({ is }, { handedTo: oneOf(HANDED_TO), text, unfreed }),
+});
+const code = text;
+const ofRule = { code, policy: text, rule: whole };
+const ruleName = text;
+const condition = whole;
+
+const FORMS: Record<Reason['code'], Test> = {
+  relayed: fields({ code }, { noPlace }),
+  outside_scope: fields({ code }),
+  no_rule: fields({ code, policy: text }, { nearest }),
+  allows: fields(ofRule, { ruleName, noPlace }),
+  denies: fields(ofRule, { ruleName, condition, nearest, text }),
+  asks: fields({ ...ofRule, answer }, { ruleName, condition, nearest, noPlace }),
+  drifted: fields(ofRule, { ruleName, answer, asks: flag, noPlace }),
+  used_up: fields(
+    { ...ofRule, atMost: text, limit: text, per: text, window: text },
+    { ruleName, answer, nearest, noPlace },
+  ),
+  no_subject: fields({ ...ofRule, limit: text, per: text }, { ruleName, nearest }),
+  unmetered: fields({ ...ofRule, limit: text }, { ruleName, nearest }),
+};
+
+const form = byField('code', FORMS);
+
+export const CODES = Object.keys(FORMS) as [Reason['code'], ...Reason['code'][]];
+
+export function isReason(value: unknown): value is Reason {
+  return form(value);
+}
