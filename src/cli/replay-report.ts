@@ -83,7 +83,9 @@ export function remarksOf(
       `Whether ${counted(depends)} would change depends on arguments, times or people, which the log does not keep.`,
     );
   if (earlier > 0)
-    remarks.push(`Of those, ${counted(earlier)} ${earlier === 1 ? 'was' : 'were'} recorded by an earlier version of Toolgate, whose reasons are not read.`);
+    remarks.push(
+      `Of those, ${counted(earlier)} ${earlier === 1 ? 'was' : 'were'} recorded by an earlier version of Toolgate, whose reasons are not read.`,
+    );
   remarks.push('Limits are left out.');
   if (changed > 0 && current !== null && current.version > 1 && from < current.updatedAt)
     remarks.push(

@@ -33,7 +33,9 @@ test('speaks of one call as of one', () => {
   expect(words(2, 1, [])).toBe(
     'Last 7 days: none of 2 calls changes. 1 depends on what is not recorded, such as arguments.',
   );
-  expect(words(3, 2, [], 1)).toEndWith(' such as arguments. Of those, 1 was recorded by an earlier version of Toolgate.');
+  expect(words(3, 2, [], 1)).toEndWith(
+    ' such as arguments. Of those, 1 was recorded by an earlier version of Toolgate.',
+  );
 });
 
 test('says that nothing is recorded', () => {

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../src/core/wire/json.ts';
 import { BY_COMMAND } from '../../src/http/hooks/agents.ts';
 import { sql } from '../support/faults.ts';
 import { connect } from '../support/mcp.ts';
+import { said } from '../support/said.ts';
 import { ADMIN_TOKEN, type Reply, startService, type TestService } from '../support/service.ts';
 import { type TestedDoor, TOOLS, testDoors } from './doors.ts';
 
@@ -125,11 +126,11 @@ describe('one service', () => {
     service.json('POST', `/v1/hooks/${agent}/command?pending=${pending}`, key, body);
   const rows = <T>(what: string): Promise<T[]> => sql<T>(service.databaseUrl, what);
   const lastEntry = async () =>
-    (
+    said(
       await rows<{ decision: string; reason: string; reference_id: string | null; name: string }>(
         `SELECT decision, reason, reference_id, server_name || '__' || tool_name AS name FROM audit
          WHERE key_id = '${keyId}' ORDER BY id DESC LIMIT 1`,
-      )
+      ),
     )[0];
   const count = async (table: string) =>
     (await rows(`SELECT 1 FROM ${table} WHERE key_id = '${keyId}'`)).length;
@@ -405,7 +406,7 @@ describe('one service', () => {
       `SELECT server_name || '__' || tool_name AS name, decision, reason FROM audit WHERE key_id = '${own.keyId}'`,
     );
     expect(entries).toHaveLength(10);
-    const [held] = entries.filter(({ decision }) => decision === 'pending');
+    const [held] = said(entries).filter(({ decision }) => decision === 'pending');
     expect(held?.reason).toEndWith(' The MCP proxy asks for the approval.');
     expect(held?.name).toBe(`files__${TOOLS.pending}`);
     expect(await rows(`SELECT 1 FROM approvals WHERE key_id = '${own.keyId}'`)).toEqual([]);

@@ -8,6 +8,7 @@ import type { Decision } from '../../src/core/decision/decide.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import type { JsonObject } from '../../src/core/wire/json.ts';
 import { sql } from '../support/faults.ts';
+import { said } from '../support/said.ts';
 import { type Reply, ROOT, startService, type TestService } from '../support/service.ts';
 import { TOOLS, testDoor } from './doors.ts';
 
@@ -176,7 +177,7 @@ describe('one service', () => {
           { tool: '*', action: action === 'allow' ? 'deny' : 'allow' },
         ] as Rule[]);
         const reply = await service.json('POST', path, key, event);
-        const [entry, ...more] = await entriesOf(keyId);
+        const [entry, ...more] = said(await entriesOf(keyId));
         expect(more).toEqual([]);
         if (call === null) expect(entry).toBeUndefined();
         else expect(entry).toMatchObject({ name: `${call.server}__${call.tool}`, decision });

@@ -72,7 +72,7 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
     test('an entry has the decided fields and never arguments', async () => {
       expect(all).toHaveLength(12);
       for (const entry of all) {
-        expect(Object.keys(entry).sort()).toEqual(FIELDS.toSorted());
+        expect(Object.keys(entry).sort()).toEqual([...FIELDS, 'reasonCode'].sort());
         expect(entry).toMatchObject({ surface: 'check', policyVersion: 1, latencyMs: expect.any(Number) });
       }
       const { key } = await service.newKey([{ tool: '*', action: 'require_approval' }]);

@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newDataDir, sql } from './faults.ts';
 import { nextPort } from './port.ts';
+import { said } from './said.ts';
 import { BUN, ROOT, type ServiceOptions, startService, type TestService, unlessStalled } from './service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
@@ -423,12 +424,14 @@ export interface AuditRow {
   reason: string;
 }
 
-export function auditOf(service: TestService, keyId: string): Promise<AuditRow[]> {
-  return sql<AuditRow>(
+export async function auditOf(service: TestService, keyId: string): Promise<AuditRow[]> {
+  const rows = await sql<AuditRow & { name: string }>(
     service.databaseUrl,
-    `SELECT id, decision, surface, server_name AS "serverName", tool_name AS "toolName", reason
+    `SELECT id, decision, surface, server_name AS "serverName", tool_name AS "toolName", reason,
+       server_name || '__' || tool_name AS name
      FROM audit WHERE key_id = '${keyId}' ORDER BY id`,
   );
+  return said(rows).map(({ name: _, ...row }) => row);
 }
 
 export async function outcomesOf(service: TestService, keyId: string): Promise<string[]> {

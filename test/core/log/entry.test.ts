@@ -69,8 +69,14 @@ test('a shadow with a field more or less, or one that is none, is another text',
   for (const [index, text] of texts.entries()) expect(JSON.parse(text).shadow).toEqual(shadows[index]);
 });
 
-const REASON = { code: 'denies', nearest: { not: { why: 'hours' }, rule: 0 }, policy: 'prod', rule: 2 } as const;
-const SENTENCE = 'Rule 2 of policy "prod" denies github__get_issue. Rule 0 did not apply: it is outside its hours.';
+const REASON = {
+  code: 'denies',
+  nearest: { not: { why: 'hours' }, rule: 0 },
+  policy: 'prod',
+  rule: 2,
+} as const;
+const SENTENCE =
+  'Rule 2 of policy "prod" denies github__get_issue. Rule 0 did not apply: it is outside its hours.';
 
 test('a reason is shown as a sentence with its code, and sealed as it is stored, whoever seals it', () => {
   const row = auditEntry({ reason: recordedReason(REASON) });

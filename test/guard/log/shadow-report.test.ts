@@ -2,8 +2,8 @@
 // in the period that was counted, whatever other shadows and keys there are.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
 import { DECISIONS } from '../../../src/core/decision/decide.ts';
+import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
 import type { Rule } from '../../../src/core/policy/policy.ts';
 import { DAY, HOUR } from '../../../src/core/time/duration.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';

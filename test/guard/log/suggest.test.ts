@@ -2,8 +2,8 @@
 // and what was not used for a longer time.
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import type { Rule } from '../../../src/core/policy/policy.ts';
 import { recordedReason } from '../../../src/core/decision/recorded-reason.ts';
+import type { Rule } from '../../../src/core/policy/policy.ts';
 import { parsePolicy } from '../../../src/core/policy-file/policy-file.ts';
 import { DAY, HOUR } from '../../../src/core/time/duration.ts';
 import type { Deps } from '../../../src/guard/deps.ts';

@@ -44,7 +44,10 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} label={context.sessionLabel} />],
     ['Surface', surfaceName(entry.surface)],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} context={context} />],
-    ['Rule', ruleIndex === null ? 'none' : <Rule key="" index={ruleIndex} name={entry.reasonCode?.ruleName} />],
+    [
+      'Rule',
+      ruleIndex === null ? 'none' : <Rule key="" index={ruleIndex} name={entry.reasonCode?.ruleName} />,
+    ],
     ...(entry.shadow === undefined ? [] : [['Shadow', <Shadow key="" of={entry.shadow} />] as Fact]),
     ...(referenceId === null
       ? []

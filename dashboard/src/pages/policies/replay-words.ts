@@ -40,7 +40,9 @@ export function savedCalls(saved: Replay, change: Replay['changes'][number]): nu
 function dependWords({ depends, earlier }: Replay): string {
   if (depends === 0) return '';
   const old =
-    earlier === 0 ? '' : ` Of those, ${COUNT.format(earlier)} ${earlier === 1 ? 'was' : 'were'} recorded by an earlier version of Toolgate.`;
+    earlier === 0
+      ? ''
+      : ` Of those, ${COUNT.format(earlier)} ${earlier === 1 ? 'was' : 'were'} recorded by an earlier version of Toolgate.`;
   return ` ${COUNT.format(depends)} ${depends === 1 ? 'depends' : 'depend'} on what is not recorded, such as arguments.${old}`;
 }
 
