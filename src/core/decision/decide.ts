@@ -4,7 +4,7 @@
 
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import { windowText } from '../policy/limit.ts';
-import { type Action, ASKS, type Rule } from '../policy/policy.ts';
+import { ASKS, FREEDOM, type Rule } from '../policy/policy.ts';
 import type { ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import type { Considered, Meter } from './consider.ts';
@@ -85,9 +85,6 @@ export function asksForApproval(
 export function askingRule({ policy, index, held }: Considered): Rule {
   return policy.rules[held?.index ?? index] as Rule;
 }
-
-/** How freely a rule decides: to allow is more than to ask, and to ask is more than to deny. */
-const FREEDOM: Readonly<Record<Action, number>> = { deny: 0, require_approval: 1, allow: 2 };
 
 /** Whether a call could be allowed, now or after an approval. It is for lists of tools only and decides nothing. */
 export function couldPass(

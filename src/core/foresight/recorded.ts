@@ -5,7 +5,7 @@
 import { Failure, type Scope, Steps } from '../condition/condition.ts';
 import type { NotApplying } from '../decision/reason.ts';
 import type { CompiledPolicy, CompiledRule } from '../policy/compiled-policy.ts';
-import { type Action, ASKS, type Rule } from '../policy/policy.ts';
+import { type Action, ASKS, FREEDOM, type Rule } from '../policy/policy.ts';
 import { joinName } from '../text/name.ts';
 import { isAlwaysOpen } from '../time/hours.ts';
 import type { Evidence, RecordedCall } from './evidence.ts';
@@ -75,7 +75,8 @@ function isHeldByNone(
   { rules }: CompiledPolicy,
   { noPlace }: Evidence,
 ): boolean {
-  return (decision !== 'deny' || noPlace) && rules[ruleIndex ?? -1]?.action === 'allow';
+  const action = rules[ruleIndex ?? -1]?.action ?? 'deny';
+  return (decision !== 'deny' || noPlace) && FREEDOM[action] === FREEDOM.allow;
 }
 
 const waysOf = ({ why }: NotApplying): Ways => (why === 'failed' ? FAILS : FALSE);
@@ -95,7 +96,7 @@ function noteApplied(
 /** A call that is held is not denied below: no `deny` rule applied before another rule could. */
 function noteBelow(proven: Proven, recorded: CompiledPolicy, below: readonly number[]): void {
   for (const index of below) {
-    if (recorded.rules[index]?.action !== 'deny') return;
+    if (FREEDOM[(recorded.rules[index] as Rule).action] > FREEDOM.deny) return;
     note(proven, recorded, index, FALSE);
   }
 }

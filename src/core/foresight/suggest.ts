@@ -2,7 +2,7 @@
 // one of the key's current policy, narrowed to one tool that was called. What was denied stays denied, what was asked
 // stays asked, and every tool that was not called is denied. Nothing applies the text; it is for a person to read.
 
-import type { Policy, Rule } from '../policy/policy.ts';
+import { ASKS, type Policy, type Rule } from '../policy/policy.ts';
 import { limitLine, ruleLine } from '../policy-file/policy-text.ts';
 import { joinName } from '../text/name.ts';
 import { safeJson } from '../text/visible.ts';
@@ -92,7 +92,7 @@ const nameOf = ({ serverName, toolName }: { serverName: string; toolName: string
 function toolRules(tool: SeenTool, policy: Policy, outcomes: readonly remarks.Outcomes[]): ToolRules {
   const kept = rulesFor(tool, policy);
   const rules = [...kept.values()];
-  const alone = rules.filter(rule => rule.action === 'require_approval').length === 1;
+  const alone = rules.filter(rule => ASKS[rule.action]).length === 1;
   const about = [
     remarks.callsRemark(tool),
     ...Array.from(kept).flatMap(([index, rule]) =>

@@ -1,7 +1,7 @@
 // The rules of a policy, narrowed to one tool that was called. They decide the calls of that tool that were recorded as
 // the policy did, and let through no call that the policy would not.
 
-import { conditionsOf, type Policy, type Rule } from '../policy/policy.ts';
+import { conditionsOf, FREEDOM, type Policy, type Rule } from '../policy/policy.ts';
 import { exactRule } from '../policy-file/exact-rule.ts';
 import type { SeenTool } from './seen-tools.ts';
 
@@ -23,7 +23,7 @@ export function keptRules(tool: SeenTool, { rules }: Policy): readonly number[] 
 }
 
 function isGuard({ action, limit }: Rule): boolean {
-  return action !== 'allow' || limit !== undefined;
+  return FREEDOM[action] < FREEDOM.allow || limit !== undefined;
 }
 
 /** The rule for this tool only. It has no name: names are unique, and the rule may be kept for several tools. */

@@ -1,7 +1,7 @@
 // The comments of a suggested policy: how often tools were called, what people always approve, what was never used, and
 // what is left out. None of them has any effect.
 
-import type { Rule } from '../policy/policy.ts';
+import { ASKS, type Rule } from '../policy/policy.ts';
 import { ruleLine } from '../policy-file/policy-text.ts';
 import { joinName } from '../text/name.ts';
 import { safeJson } from '../text/visible.ts';
@@ -52,7 +52,7 @@ export function callsRemark(tool: SeenTool): string {
  */
 export function approvedRemark(rule: Rule, alone: boolean, outcomes: Outcomes | undefined): string[] {
   const { approved = 0, refused = 0 } = outcomes ?? {};
-  if (rule.action !== 'require_approval' || refused > 0 || approved < ENOUGH_QUESTIONS) return [];
+  if (!ASKS[rule.action] || refused > 0 || approved < ENOUGH_QUESTIONS) return [];
   const { tool, when, during } = rule;
   const allowing = ruleLine({ tool, action: 'allow', when, during }).trim();
   const said = `Asked ${number(approved)} times, always approved. To ask no more, change`;

@@ -11,6 +11,8 @@ export interface Rule extends Written<typeof RULE> {}
 
 export const ACTIONS = RULE.action.type.offers;
 export type Action = Rule['action'];
+/** How freely a rule decides: to allow is more than to ask, and to ask is more than to deny. */
+export const FREEDOM: Readonly<Record<Action, number>> = { deny: 0, require_approval: 1, allow: 2 };
 /** Whether a rule with this action puts the calls to which it applies before people. */
 export const ASKS: Readonly<Record<Action, boolean>> = { allow: false, deny: false, require_approval: true };
 

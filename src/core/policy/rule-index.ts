@@ -2,7 +2,7 @@
 
 import { type Renaming, renamedPattern, variantsOf } from '../agents/renaming.ts';
 import { compilePattern, matches, type Pattern } from '../text/pattern.ts';
-import { canBePassedOver, type Limits, namesServer, type Rule } from './policy.ts';
+import { canBePassedOver, FREEDOM, type Limits, namesServer, type Rule } from './policy.ts';
 
 const NONE = Number.POSITIVE_INFINITY;
 const MAX_KNOWN = 10_000;
@@ -51,7 +51,7 @@ export class RuleIndex {
     if (known !== undefined) return known;
     const patterns = new Patterns();
     this.#rules.forEach(({ tool, action }, index) => {
-      if (action !== 'allow') patterns.add(compilePattern(renamedPattern(by, tool)), index);
+      if (FREEDOM[action] < FREEDOM.allow) patterns.add(compilePattern(renamedPattern(by, tool)), index);
     });
     this.#renamed.set(by, patterns);
     return patterns;
