@@ -1,7 +1,7 @@
 // Warnings about questions to people: a rule that asks them to approve a call of which they see nothing, and paths that
 // are probably not what their author meant.
 
-import type { Rule } from '../policy/policy.ts';
+import { ASKS, type Rule } from '../policy/policy.ts';
 import type { Fault } from '../policy/rule-faults.ts';
 import { type Path, parsePath, parseQuestion } from '../text/argument-path.ts';
 
@@ -11,8 +11,7 @@ export function askingWarnings(rule: Rule, index: number, shown: string): Fault[
     offset: null,
     message: `${shown} ${message}`,
   });
-  if (rule.action === 'require_approval' && rule.show === undefined && rule.ask === undefined)
-    return [warn(null, BLIND)];
+  if (ASKS[rule.action] && rule.show === undefined && rule.ask === undefined) return [warn(null, BLIND)];
   const found: Fault[] = [];
   if (pathsShown(rule).some(readsArgs)) found.push(warn('show', ARGS));
   if (pathsAsked(rule).some(readsArgs)) found.push(warn('ask', ARGS));

@@ -2,7 +2,7 @@
 
 import { type Condition, isName, type Path, readOf } from '../condition/condition.ts';
 import { compileWhen } from '../policy/compiled-policy.ts';
-import { conditionsOf, type Limits, type Rule } from '../policy/policy.ts';
+import { conditionsOf, FREEDOM, type Limits, type Rule } from '../policy/policy.ts';
 import type { Fault } from '../policy/rule-faults.ts';
 import { VARIABLES } from '../policy/situation.ts';
 
@@ -17,11 +17,11 @@ export function conditionWarnings(rule: Rule, index: number, shown: string): Fau
     const remarks = condition.remarks.map(({ message, offset }) =>
       warn(`condition ${at} of ${shown} ${message}`, offset),
     );
-    if (rule.action === 'allow') {
+    if (FREEDOM[rule.action] === FREEDOM.allow) {
       const read = readOf(condition, 'tool', 'annotations');
       return read === undefined ? remarks : [...remarks, warn(`${shown} ${ANNOTATIONS}`, read.offset)];
     }
-    if (rule.action !== 'deny') return remarks;
+    if (FREEDOM[rule.action] > FREEDOM.deny) return remarks;
     const unsure = condition.reads.flatMap(read => {
       const missing = untested(read, conditions);
       if (missing === null) return [];

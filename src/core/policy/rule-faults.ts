@@ -10,7 +10,7 @@ import { compileSum, compileWhen } from './compiled-policy.ts';
 import { below, ONLY, single, type ValueFault } from './field-type.ts';
 import { limitFault } from './limit.ts';
 import { LIMIT_FIELDS } from './limit-fields.ts';
-import { conditionsOf, type Rule } from './policy.ts';
+import { ASKS, conditionsOf, type Rule } from './policy.ts';
 import { ASKING_FIELDS, fieldOf, type RuleField } from './rule-fields.ts';
 
 /** The names and indexes that lead to a part of a policy, such as `rules 3 when 0`. */
@@ -173,7 +173,7 @@ const spanOf = (value: unknown): number | null =>
 
 /** Whether a rule can lead to a question to people. */
 function canAsk({ action, limit }: Rule, limits: UnreadLimits): boolean {
-  if (action === 'require_approval') return true;
+  if (ASKS[action]) return true;
   return (
     limit !== undefined &&
     Object.hasOwn(limits, limit) &&
