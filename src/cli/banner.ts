@@ -70,7 +70,7 @@ export interface Place {
 /** What makes the command line work in other terminals, in any folder. Nothing, if `toolgate` is installed there already. */
 async function commandLine(io: IO, { port, dataDir }: Place): Promise<string[]> {
   // What this loads must not delay the start.
-  const { ourProgram } = await import('./clients/places.ts');
+  const { ourProgram } = await import('./clients/paths.ts');
   const [program = '', ...more] = ourProgram();
   const folder = dirname(program);
   if (more.length > 0 || (io.env['PATH'] ?? '').split(delimiter).includes(folder)) return [];

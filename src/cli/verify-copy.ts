@@ -18,8 +18,8 @@ import {
   copyBytes,
   countsOf,
   isDiskFault,
-  wantSoundStore,
-  wantWholeCopy,
+  requireSoundStore,
+  requireWholeCopy,
 } from '../store/engine/sqlite-copy.ts';
 import { CliError, EXIT } from './exit.ts';
 import { type IO, say } from './io.ts';
@@ -48,8 +48,8 @@ export async function verifyCopy(
   const inUse = lockIn(folder, 'wx');
   try {
     const scratch = join(folder, 'toolgate.db');
-    copyBytes(file, scratch, wantWholeCopy(file));
-    wantSoundStore(scratch);
+    copyBytes(file, scratch, requireWholeCopy(file));
+    requireSoundStore(scratch);
     return await examine(io, settings, scratch);
   } catch (error) {
     if (error instanceof CliError) throw error;

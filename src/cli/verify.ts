@@ -92,7 +92,7 @@ class Believed {
 
   async addFile(io: IO, file: string): Promise<void> {
     const found = notesIn(await readText(io, file), this.#key.name);
-    wantReadable(file, found);
+    requireReadable(file, found);
     for (const { note, from, to, state } of found) {
       if (state === 'whole') await this.#add(note, file);
       else this.notices.push(`${file} holds a checkpoint that was cut short (${linesOf(from, to)}).`);
@@ -158,7 +158,7 @@ class Believed {
 }
 
 /** A file without readable checkpoints must not count as one that agrees. */
-function wantReadable(file: string, found: readonly FileNote[]): void {
+function requireReadable(file: string, found: readonly FileNote[]): void {
   const odd = found.filter(({ state }) => state === 'unreadable');
   const shown = odd.slice(0, MOST_SHOWN).map(({ from, to }) => linesOf(from, to));
   const which = `${shown.join(', ')}${odd.length > shown.length ? ' and more' : ''}`;

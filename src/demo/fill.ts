@@ -43,8 +43,8 @@ export interface Demo {
 const DEMO = 'demo';
 
 export async function fillDemo(deps: Deps, force: boolean, progress: (what: string) => void): Promise<Demo> {
-  await wantUnsealed(deps);
-  if (!force) await wantFresh(deps);
+  await requireUnsealed(deps);
+  if (!force) await requireFresh(deps);
   const now = deps.now();
   progress('operators');
   const signIn = await addOperators(deps, now);
@@ -62,7 +62,7 @@ export async function fillDemo(deps: Deps, force: boolean, progress: (what: stri
 }
 
 /** In a sealed log the invented entries would look like tampering, because they are inserted afterwards. */
-async function wantUnsealed({ db }: Deps): Promise<void> {
+async function requireUnsealed({ db }: Deps): Promise<void> {
   if ((await sealedSize(db)) === 0) return;
   throw new GuardError(
     'conflict',
@@ -71,7 +71,7 @@ async function wantUnsealed({ db }: Deps): Promise<void> {
 }
 
 /** Throws unless the store has no operators, no checks and only what a first start creates. */
-async function wantFresh({ db }: Deps): Promise<void> {
+async function requireFresh({ db }: Deps): Promise<void> {
   const used =
     (await anyOperator(db)) ||
     (await nextAuditId(db, 0)) !== null ||

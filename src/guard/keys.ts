@@ -54,7 +54,7 @@ export async function addKey(
 ): Promise<CreatedKey> {
   const { token, hash, prefix } = mintToken('key');
   const { notify, ...rest } = input;
-  wantChannels(deps, notify);
+  requireChannels(deps, notify);
   const id = newId();
   const notifyEncrypted = encryptNotify(deps.vault, id, notify);
   const openTo = input.openTo ?? [];
@@ -69,8 +69,8 @@ export async function addKey(
     createdAt: deps.now(),
     revokedAt: null,
   };
-  await wantPolicy(tx, key.policyId);
-  await wantShadow(tx, key);
+  await requirePolicy(tx, key.policyId);
+  await requireShadow(tx, key);
   await insertKey(tx, key, hash);
   await recordChange(tx, deps, actor, 'key.create', id, {
     name: key.name,
@@ -89,7 +89,7 @@ export async function changeKey(
 ): Promise<KeyRecord> {
   const locks = { shared: [PEOPLE_LOCK, POLICIES_LOCK], exclusive: [keyLock(id)] };
   return deps.db.transaction(locks, async tx => {
-    const current = await wantKey(tx, id);
+    const current = await requireKey(tx, id);
     if (current.revokedAt !== null)
       throw new GuardError('conflict', 'This key is revoked and cannot be changed.');
     const { notify, ...rest } = input;
@@ -99,10 +99,10 @@ export async function changeKey(
       openTo: rest.openTo ?? current.openTo,
       shadowPolicyId: rest.shadowPolicyId === undefined ? remaining(current, rest) : rest.shadowPolicyId,
     };
-    wantChannels(deps, notify ?? null);
+    requireChannels(deps, notify ?? null);
     if (notify !== undefined) key.notifyEncrypted = encryptNotify(deps.vault, id, notify);
-    if (rest.policyId !== undefined) await wantPolicy(tx, rest.policyId);
-    if (rest.shadowPolicyId !== undefined) await wantShadow(tx, key);
+    if (rest.policyId !== undefined) await requirePolicy(tx, rest.policyId);
+    if (rest.shadowPolicyId !== undefined) await requireShadow(tx, key);
     await updateKey(tx, key);
     if (key.expiresAt !== null) await shortenSessions(tx, id, key.expiresAt);
     const { openTo } = rest;
@@ -132,7 +132,7 @@ export function noSuchKey(): GuardError {
   return new GuardError('not_found', 'There is no key with this id.');
 }
 
-export async function wantKey(tx: Transaction, id: string): Promise<KeyRecord> {
+export async function requireKey(tx: Transaction, id: string): Promise<KeyRecord> {
   const key = await findKey(tx, id);
   if (key === null) throw noSuchKey();
   return key;
@@ -143,23 +143,23 @@ function remaining({ shadowPolicyId }: KeyRecord, { policyId }: Partial<KeyInput
   return policyId === shadowPolicyId ? null : shadowPolicyId;
 }
 
-export async function wantPolicy(tx: Transaction, id: string, path = '/policyId'): Promise<void> {
+export async function requirePolicy(tx: Transaction, id: string, path = '/policyId'): Promise<void> {
   if ((await findPolicy(tx, id)) === null)
     throw invalidInput([{ path, message: 'there is no policy with this id' }]);
 }
 
-async function wantShadow(tx: Transaction, { policyId, shadowPolicyId }: KeyRecord): Promise<void> {
+async function requireShadow(tx: Transaction, { policyId, shadowPolicyId }: KeyRecord): Promise<void> {
   if (shadowPolicyId === null) return;
   const path = '/shadowPolicyId';
   if (shadowPolicyId === policyId) {
     const message = 'the key uses this policy already: a shadow is another policy, which is compared with it';
     throw invalidInput([{ path, message }]);
   }
-  await wantPolicy(tx, shadowPolicyId, path);
+  await requirePolicy(tx, shadowPolicyId, path);
 }
 
 /** A question by a channel that does not exist would reach nobody. */
-function wantChannels({ settings: { channels } }: Deps, notify: KeyNotify | null): void {
+function requireChannels({ settings: { channels } }: Deps, notify: KeyNotify | null): void {
   if (!Array.isArray(notify)) return;
   const at = notify.findIndex(name => !isKnownChannel(channels, name));
   const name = notify[at];

@@ -40,7 +40,7 @@ export const healthRoutes: Route[] = [
       'A newer version of the program may have migrated the store already; this one keeps running beside it until it is replaced.',
     answers: { 200: { description: 'Ready to decide.', schema: state }, 503: { description: 'Not ready.' } },
     handle: async ({ services }) => {
-      await wantReady(services);
+      await requireReady(services);
       return Response.json({ status: 'ok', version: services.version });
     },
   }),
@@ -74,7 +74,7 @@ function seenOf({ services: { config }, request, server }: Incoming<unknown, unk
   };
 }
 
-async function wantReady(services: Services): Promise<void> {
+async function requireReady(services: Services): Promise<void> {
   try {
     const version = await schemaVersion(services.deps.db);
     if (version >= (MIGRATIONS.at(-1)?.version ?? 0)) return;

@@ -4,7 +4,7 @@
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { EventWriter, STREAM_HEADERS } from '../guard/rations/event-writer.ts';
-import { type Answer, accepted, internal, json } from './answers.ts';
+import { accepted, internal, json, type ReplyOrStream } from './answers.ts';
 import { type Call, CallCancelled, callTogether, callTool } from './call.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
@@ -34,7 +34,7 @@ export function answerCall(
   asked: ClientRequest,
   { id, params }: RpcRequest,
   { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions,
-): Promise<Answer> {
+): Promise<ReplyOrStream> {
   const { request, principal, startedAt, span, ration } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the

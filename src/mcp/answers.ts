@@ -19,7 +19,7 @@ export interface Reply {
 }
 
 /** A Response is a stream of events. */
-export type Answer = Reply | Response;
+export type ReplyOrStream = Reply | Response;
 
 const ACCEPTED: Reply = { message: null, status: 202 };
 
@@ -47,7 +47,7 @@ export function toolsOf(services: McpServices, asked: ClientRequest): Promise<Js
 
 async function listTools(services: McpServices, asked: ClientRequest): Promise<MadeList> {
   const { principal, ration, request } = asked;
-  takeListPlace(services, asked);
+  takeListSlot(services, asked);
   const tools = await services.listing.list(principal.keyId, principal.personId);
   const callable = services.callable === null ? null : await services.callable(principal);
   const listed = callable === null ? tools : tools.filter(each => callable(each.serverName, each.toolName));
@@ -56,9 +56,9 @@ async function listTools(services: McpServices, asked: ClientRequest): Promise<M
   return { result: { tools: listed.map(shown) }, bytes };
 }
 
-/** Takes a place for a list until the client has read it. Throws if the key has none left. */
-export function takeListPlace({ places }: Pick<McpServices, 'places'>, asked: ListAsker): void {
-  const { none, free } = places.takeForList(asked.principal.keyId);
+/** Takes a slot for a list until the client has read it. Throws if the key has none left. */
+export function takeListSlot({ slots }: Pick<McpServices, 'slots'>, asked: ListAsker): void {
+  const { none, free } = slots.takeForList(asked.principal.keyId);
   if (none !== undefined)
     throw new GuardError('rate_limited', `${none}. Ask again when one of them has ended.`, { retryAfter: 1 });
   asked.ration.keep(free);
@@ -87,7 +87,7 @@ export function json(message: JsonObject, status = 200, headers?: Record<string,
 }
 
 /** The response to a message that came alone. What it has of the key's share is given back when the client has read it. */
-export function responseOf(answer: Answer, asked: Answered): Response | Promise<Response> {
+export function responseOf(answer: ReplyOrStream, asked: Answered): Response | Promise<Response> {
   if (answer instanceof Response) return answer;
   const { message, status, headers } = answer;
   if (asked.ration.isLarge && message !== null) return pacedResponse(message, answer, asked);

@@ -7,7 +7,7 @@ import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-r
 import { type Paced, pacedBody } from '../guard/rations/paced-body.ts';
 import { keyName } from '../guard/rations/rations.ts';
 import { answerTogether } from './answer-call.ts';
-import { type Answer, failure, JSON_HEADERS, type Reply, responseOf } from './answers.ts';
+import { failure, JSON_HEADERS, type Reply, type ReplyOrStream, responseOf } from './answers.ts';
 import { CallCancelled, isPlain } from './call.ts';
 import { callOptions, mcpSessionOf } from './legacy.ts';
 import {
@@ -36,7 +36,7 @@ const NOT_HERE = new RpcError(
 );
 
 /** Answers one message by itself. */
-type Answering = (services: McpServices, asked: ClientRequest, message: RpcMessage) => Promise<Answer>;
+type Answering = (services: McpServices, asked: ClientRequest, message: RpcMessage) => Promise<ReplyOrStream>;
 
 export async function answerBatch(
   services: McpServices,
@@ -227,7 +227,7 @@ function isPlainCall(message: RpcMessage): message is RpcRequest {
 }
 
 /** The batch is asked for without streams. */
-async function member(message: RpcMessage, answer: Promise<Answer>): Promise<Member> {
+async function member(message: RpcMessage, answer: Promise<ReplyOrStream>): Promise<Member> {
   try {
     return { message: ((await answer) as Reply).message, refusal: null };
   } catch (error) {

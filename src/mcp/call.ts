@@ -9,17 +9,8 @@ import type { Principal } from '../guard/credentials.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { CallOutcome } from '../store/log/outcomes.ts';
 import { type CallInput, checkedOf, inputOf } from './call-input.ts';
-import {
-  callForUpstream,
-  errorForClient,
-  errorResult,
-  notificationForClient,
-  pendingResult,
-  referenceIn,
-  resultForClient,
-} from './legs.ts';
+import type { CallSlot } from './call-slots.ts';
 import type { KnownTool } from './offered.ts';
-import type { Place } from './places.ts';
 import {
   CODES,
   ENVELOPE,
@@ -37,6 +28,15 @@ import { SignInFirst, signInFirst } from './sign-in.ts';
 import { type SignInAnswer, signInAnswer, takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
+import {
+  callForUpstream,
+  errorForClient,
+  errorResult,
+  notificationForClient,
+  pendingResult,
+  referenceIn,
+  resultForClient,
+} from './translate.ts';
 import { Stopping, UpstreamError } from './wire.ts';
 
 const METHOD = 'tools/call';
@@ -47,7 +47,7 @@ type CallServices = Pick<
   | 'hub'
   | 'listing'
   | 'outcomes'
-  | 'places'
+  | 'slots'
   | 'timeoutMs'
   | 'maxMs'
   | 'onVerdict'
@@ -67,7 +67,7 @@ export interface Call {
   elicitsUrl: boolean;
   /** The least level of the log messages that the client wants; undefined: it wants none. */
   logLevel: Json | undefined;
-  /** What the answer has of the key's share, and with it the call's place, until the client has read it. */
+  /** What the answer has of the key's share, and with it the call's slot, until the client has read it. */
   ration: AnswerRation;
   /** What it answered when it was last asked to do so. */
   answer?: SignInAnswer;
@@ -147,31 +147,31 @@ export async function callTogether(
       span: beginSpan(services, call, startedAt, tool),
     }),
   );
-  const places = calls.map(({ ration }) => taken(services, tool, ration));
-  const asked = begun.map((call, index) => question(call, tool, places[index] as Place));
+  const slots = calls.map(({ ration }) => taken(services, tool, ration));
+  const asked = begun.map((call, index) => question(call, tool, slots[index] as CallSlot));
   const answers = await services.checks.submitAll(asked);
   return begun.map((call, index) =>
-    withinSpan(call.span, () => concluded(services, call, tool, answers[index] as Answer)),
+    withinSpan(call.span, () => concluded(services, call, tool, answers[index] as VerdictOrError)),
   );
 }
 
-type Answer = Verdict | GuardError;
+type VerdictOrError = Verdict | GuardError;
 
 async function concluded(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
-  answer: Answer,
+  answer: VerdictOrError,
 ): Promise<JsonObject> {
   if (answer instanceof GuardError) throw answer;
-  return told(services, call, tool, answer);
+  return answerFor(services, call, tool, answer);
 }
 
-/** A place that the call keeps until its answer is read: whoever reads no answers gets no places for more. */
-function taken({ places }: CallServices, { upstream }: KnownTool, ration: AnswerRation): Place {
-  const place = places.take(upstream.tool);
-  ration.keep(place.free);
-  return place;
+/** A slot that the call keeps until its answer is read: whoever reads no answers gets no slots for more. */
+function taken({ slots }: CallServices, { upstream }: KnownTool, ration: AnswerRation): CallSlot {
+  const slot = slots.take(upstream.tool);
+  ration.keep(slot.free);
+  return slot;
 }
 
 async function checkAndForward(
@@ -182,17 +182,17 @@ async function checkAndForward(
 ): Promise<JsonObject> {
   const { keyId, personId } = call.principal;
   let tool = found;
-  // A place is taken before the check, so that a call that cannot be forwarded spends no approval.
-  const place = taken(services, tool, call.ration);
+  // A slot is taken before the check, so that a call that cannot be forwarded spends no approval.
+  const slot = taken(services, tool, call.ration);
   if (tool.unsigned !== undefined && call.answer === 'accept') {
     await untilSignedIn(services, call.principal, call.cancel.signal);
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
-  const verdict = await services.checks.submit(question(call, tool, place));
-  return told(services, call, tool, verdict);
+  const verdict = await services.checks.submit(question(call, tool, slot));
+  return answerFor(services, call, tool, verdict);
 }
 
-function question(call: Begun, tool: KnownTool, { none }: Place): CheckRequest {
+function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
   const { serverName, toolName, upstream, shownDigest, unsigned } = tool;
   return {
     principal: call.principal,
@@ -213,7 +213,7 @@ function question(call: Begun, tool: KnownTool, { none }: Place): CheckRequest {
 }
 
 /** What the client is told of a verdict, which is committed. */
-function told(
+function answerFor(
   services: CallServices,
   call: Begun,
   tool: KnownTool,

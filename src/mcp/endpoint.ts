@@ -4,7 +4,7 @@
 import { GuardError } from '../core/errors.ts';
 import type { Json } from '../core/wire/json.ts';
 import { EventWriter, STREAM_HEADERS } from '../guard/rations/event-writer.ts';
-import { type Answer, failure, responseOf } from './answers.ts';
+import { failure, type ReplyOrStream, responseOf } from './answers.ts';
 import { answerBatch } from './batch.ts';
 import { answerLegacy } from './legacy.ts';
 import { answerModern, claimsModern } from './modern.ts';
@@ -23,7 +23,11 @@ export async function post(services: McpServices, asked: ClientRequest, body: Js
   }
 }
 
-function answerTo(services: McpServices, asked: ClientRequest, body: Json): Answer | Promise<Answer> {
+function answerTo(
+  services: McpServices,
+  asked: ClientRequest,
+  body: Json,
+): ReplyOrStream | Promise<ReplyOrStream> {
   let message: RpcMessage;
   try {
     message = readMessage(body);
@@ -62,7 +66,7 @@ export async function end(services: McpServices, asked: ClientRequest): Promise<
   return new Response(null, { status: 204 });
 }
 
-function answer(services: McpServices, asked: ClientRequest, message: RpcMessage): Promise<Answer> {
+function answer(services: McpServices, asked: ClientRequest, message: RpcMessage): Promise<ReplyOrStream> {
   const isModern = message.kind !== 'response' && claimsModern(asked.request.headers, message);
   return isModern ? answerModern(services, asked, message) : answerLegacy(services, asked, message);
 }

@@ -3,7 +3,7 @@
 import type { JsonObject } from '../core/wire/json.ts';
 import type { McpSessionRecord } from '../store/mcp-sessions.ts';
 import { answerCall, DEFAULT_LOG_LEVEL, LOG_LEVELS } from './answer-call.ts';
-import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';
+import { accepted, capabilities, json, type Reply, type ReplyOrStream, toolsOf } from './answers.ts';
 import {
   CODES,
   type Id,
@@ -22,7 +22,7 @@ export async function answerLegacy(
   services: McpServices,
   asked: ClientRequest,
   message: RpcMessage,
-): Promise<Answer> {
+): Promise<ReplyOrStream> {
   if (message.kind === 'request' && message.method === 'initialize')
     return initialize(services, asked, message);
   const mcpSession = await mcpSessionOf(services, asked);

@@ -4,7 +4,7 @@
 import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { answerCall } from './answer-call.ts';
-import { type Answer, accepted, capabilities, json, type Reply, toolsOf } from './answers.ts';
+import { accepted, capabilities, json, type Reply, type ReplyOrStream, toolsOf } from './answers.ts';
 import {
   CODES,
   ENVELOPE,
@@ -36,7 +36,7 @@ export async function answerModern(
   services: McpServices,
   asked: ClientRequest,
   message: RpcMessage,
-): Promise<Answer> {
+): Promise<ReplyOrStream> {
   if (message.kind !== 'request') {
     await asked.confirm();
     return accepted();

@@ -5,8 +5,7 @@
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
-import { takeListPlace } from './answers.ts';
-import { metaForUpstream } from './legs.ts';
+import { takeListSlot } from './answers.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, isRepeatable, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
@@ -15,20 +14,13 @@ import type { MadeList } from './shared-work.ts';
 import { SignInFirst } from './sign-in.ts';
 import { signInText } from './sign-in-answer.ts';
 import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
+import { metaForUpstream } from './translate.ts';
 import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 type Relaying = Pick<
   McpServices,
-  | 'checks'
-  | 'hub'
-  | 'places'
-  | 'timeoutMs'
-  | 'maxMs'
-  | 'onVerdict'
-  | 'relayedFor'
-  | 'serverSignIns'
-  | 'tracer'
+  'checks' | 'hub' | 'slots' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'relayedFor' | 'serverSignIns' | 'tracer'
 >;
 type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request' | 'span' | 'ration' | 'shared'>;
 
@@ -86,7 +78,7 @@ async function list(
   field: string,
   needed: Forward,
 ): Promise<MadeList> {
-  takeListPlace(services, asker);
+  takeListSlot(services, asker);
   const upstreams = await services.hub.of(asker.principal.keyId, asker.principal.personId);
   const lists = await Promise.all(
     upstreams.map(async upstream => {
@@ -107,7 +99,7 @@ async function list(
   return { result: { [field]: lists.flat() }, bytes: asker.ration.bytes };
 }
 
-/** Takes a place until the answer is read, records the access in the audit log, and only then does it. */
+/** Takes a slot until the answer is read, records the access in the audit log, and only then does it. */
 async function recorded<T>(
   services: Relaying,
   { principal, startedAt, span, ration }: Asker,
@@ -115,7 +107,7 @@ async function recorded<T>(
   method: string,
   access: () => Promise<T>,
 ): Promise<T> {
-  const { none, free } = services.places.take(tool);
+  const { none, free } = services.slots.take(tool);
   ration.keep(free);
   const verdict = await services.checks.submit({
     principal,

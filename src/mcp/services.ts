@@ -9,10 +9,10 @@ import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { Forward } from '../store/keys.ts';
+import type { CallSlots } from './call-slots.ts';
 import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
 import type { McpSessions } from './mcp-sessions.ts';
-import type { Places } from './places.ts';
 import type { SharedWork } from './shared-work.ts';
 
 export interface McpServices {
@@ -21,7 +21,7 @@ export interface McpServices {
   hub: Hub;
   listing: Listing;
   outcomes: OutcomeLog;
-  places: Places;
+  slots: CallSlots;
   /** How much each key may have at once. */
   rations: Rations;
   /** Null where no traces are sent. */

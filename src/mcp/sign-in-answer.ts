@@ -5,10 +5,10 @@
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
-import { errorResult } from './legs.ts';
 import { CODES, RpcError } from './protocol.ts';
 import type { McpServices } from './services.ts';
 import { isPersonal } from './sign-in.ts';
+import { errorResult } from './translate.ts';
 
 /** The name of our own question among the `inputRequests` of a result. A tool's own questions have other names. */
 const QUESTION = 'toolgate/sign-in';

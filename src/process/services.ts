@@ -23,10 +23,10 @@ import { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import { Feed } from '../http/serving/feed.ts';
 import type { Services } from '../http/serving/services.ts';
 import type { Log } from '../log.ts';
+import { CallSlots } from '../mcp/call-slots.ts';
 import { Hub } from '../mcp/hub.ts';
 import { Listing } from '../mcp/listing.ts';
 import { McpSessions } from '../mcp/mcp-sessions.ts';
-import { Places } from '../mcp/places.ts';
 import type { Upstream } from '../mcp/upstream.ts';
 import { detailsFamilies } from '../metrics/details.ts';
 import { Metrics } from '../metrics/metrics.ts';
@@ -154,7 +154,10 @@ function createMcp(
     outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,
     maxMs: config.upstreamMax,
-    places: new Places({ perKey: config.maxCallsPerKey, perConnectedTool: config.maxCallsPerConnectedTool }),
+    slots: new CallSlots({
+      perKey: config.maxCallsPerKey,
+      perConnectedTool: config.maxCallsPerConnectedTool,
+    }),
     onVerdict: ({ decision }, startedAt, span) =>
       metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000, span),
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),

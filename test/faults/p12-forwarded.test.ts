@@ -31,7 +31,7 @@ const HEADERS_UNREAD: Patch = {
   replace: 'void (name, named, readHeaderValue);',
 };
 const PROTOTYPES: Patch = {
-  file: 'src/mcp/legs.ts',
+  file: 'src/mcp/translate.ts',
   find: '{ name: toolName, ...input,',
   replace: '{ name: toolName, ...input, arguments: Object.assign({}, input.arguments),',
 };

@@ -22,10 +22,10 @@ const UPSTREAM_SECONDS = 2;
 
 const FORWARD_FIRST: Patch = {
   file: 'src/mcp/call.ts',
-  find: 'const verdict = await services.checks.submit(question(call, tool, place));',
+  find: 'const verdict = await services.checks.submit(question(call, tool, slot));',
   replace: `const early = forward(services, call, tool, crypto.randomUUID());
   early.catch(() => {});
-  const verdict = await services.checks.submit(question(call, tool, place));
+  const verdict = await services.checks.submit(question(call, tool, slot));
   if (verdict.decision === 'allow') return early;`,
 };
 const BEFORE_COMMIT: Patch = {

@@ -37,7 +37,7 @@ const LONE = 'a\ud800b';
 const HUGE = 'r'.repeat(200_000);
 
 const UNCHECKED: Patch = {
-  file: 'src/mcp/legs.ts',
+  file: 'src/mcp/translate.ts',
   find: 'if (isReference(reference)) return reference;',
   replace: "if (typeof reference === 'string') return reference;",
 };

@@ -7,7 +7,7 @@ import type { AgentCall } from '../../src/core/agents/acts.ts';
 import { AGENTS } from '../../src/core/agents.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/wire/json.ts';
-import { blocked, type Output, output, type Told } from '../../src/http/hooks/agent.ts';
+import { type AgentAnswer, blocked, type Output, output } from '../../src/http/hooks/agent.ts';
 import { type Agent, BY_COMMAND, type HttpAgent, OVER_HTTP } from '../../src/http/hooks/agents.ts';
 
 const FOLDER = join(import.meta.dir, '../vectors/hooks');
@@ -97,7 +97,10 @@ function expectRefusal(agent: Agent, event: JsonObject, refusal: NonNullable<Vec
   if (refusal.http !== undefined) expect(answerOf(agent, told('deny'), event)).toEqual(refusal.http);
 }
 
-const told = (decision: string): Told => ({ decision: decision as Told['decision'], reason: REASON });
+const told = (decision: string): AgentAnswer => ({
+  decision: decision as AgentAnswer['decision'],
+  reason: REASON,
+});
 
 function askedOf(agent: Agent, event: JsonObject): Vector['call'] {
   try {
@@ -110,7 +113,7 @@ function askedOf(agent: Agent, event: JsonObject): Vector['call'] {
   }
 }
 
-function answerOf({ name }: Agent, said: Told, event: JsonObject): JsonObject {
+function answerOf({ name }: Agent, said: AgentAnswer, event: JsonObject): JsonObject {
   const agent = OVER_HTTP.find(each => each.name === name) as HttpAgent;
   return agent.answer(said, event);
 }

@@ -14,13 +14,13 @@ import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
 import { checkedOf, inputOf } from '../../src/mcp/call-input.ts';
+import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
-import { callForUpstream } from '../../src/mcp/legs.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
-import { Places } from '../../src/mcp/places.ts';
 import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
+import { callForUpstream } from '../../src/mcp/translate.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
 import { checksOf } from '../guard/group.ts';
@@ -81,7 +81,7 @@ beforeAll(async () => {
     serverSignIns: new ServerSignIns(deps, { allowPrivate: true }),
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
-    places: new Places({ perKey: 1, perConnectedTool: 1 }),
+    slots: new CallSlots({ perKey: 1, perConnectedTool: 1 }),
     rations: new Rations(),
     timeoutMs: MINUTE,
     maxMs: MINUTE,
@@ -199,7 +199,7 @@ test('what bears the token of a call and is no progress is not told', async () =
 });
 
 test('what a policy denies is said to be denied, also where there is no place', async () => {
-  const full = { ...services, places: new Places({ perKey: 0, perConnectedTool: 0 }) };
+  const full = { ...services, slots: new CallSlots({ perKey: 0, perConnectedTool: 0 }) };
   const said = async (name: string) => {
     const { result } = (await (await call({ name }, asked(), full)).json()) as never;
     return (result as { content: { text: string }[] }).content[0]?.text;

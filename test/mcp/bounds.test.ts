@@ -3,8 +3,8 @@
 import { heapStats } from 'bun:jsc';
 import { describe, expect, test } from 'bun:test';
 import { newId } from '../../src/guard/ids.ts';
+import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { Hub } from '../../src/mcp/hub.ts';
-import { Places } from '../../src/mcp/places.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
 import { connectedTool, NOW, openStore } from '../store/stores.ts';
@@ -59,7 +59,7 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
 });
 
 test('keys and Connected Tools that have no call under way take no memory', () => {
-  const places = new Places({ perKey: 1, perConnectedTool: 1 });
+  const places = new CallSlots({ perKey: 1, perConnectedTool: 1 });
   const used = () => {
     Bun.gc(true);
     return heapStats().heapSize;

@@ -1,14 +1,14 @@
-// Places for what is forwarded, counted for each key and each Connected Tool; and others' turns between slices of what
+// CallSlots for what is forwarded, counted for each key and each Connected Tool; and others' turns between slices of what
 // an upstream says.
 
 import { expect, test } from 'bun:test';
-import { Places } from '../../src/mcp/places.ts';
+import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { ReadSlices } from '../../src/mcp/read-slices.ts';
 
 const tool = (keyId: string, id: string) => ({ keyId, id });
 
 test('each key and each Connected Tool has its places, and gets back what was freed', () => {
-  const places = new Places({ perKey: 3, perConnectedTool: 2 });
+  const places = new CallSlots({ perKey: 3, perConnectedTool: 2 });
   const first = places.take(tool('k', 'a'));
   const second = places.take(tool('k', 'a'));
   expect([first.none, second.none]).toEqual([undefined, undefined]);

@@ -10,11 +10,11 @@ import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
 import { ANSWER_BYTES, Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
+import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
-import { Places } from '../../src/mcp/places.ts';
 import type { ClientRequest, McpServices } from '../../src/mcp/services.ts';
 import { insertConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
@@ -83,7 +83,7 @@ beforeEach(async () => {
     serverSignIns: new ServerSignIns(deps, { allowPrivate: true }),
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
-    places: new Places({ perKey: 5, perConnectedTool: 5 }),
+    slots: new CallSlots({ perKey: 5, perConnectedTool: 5 }),
     rations,
     timeoutMs: MINUTE,
     maxMs: MINUTE,
@@ -201,7 +201,7 @@ test('a call that finds no room in its time says so, and gives back what it had'
 });
 
 test('a call keeps its place until its answer is read, or its client has gone', async () => {
-  services.places = new Places({ perKey: 1, perConnectedTool: 1 });
+  services.slots = new CallSlots({ perKey: 1, perConnectedTool: 1 });
   const first = await send(CALL);
   const refused = await (await send(CALL)).text();
   expect(refused).toContain('1 calls of this key are under way');
@@ -321,7 +321,7 @@ test('what the messages of a batch need is asked for once', async () => {
 });
 
 test('a key has as many lists under way as it may have calls; another key is not affected', async () => {
-  services.places = new Places({ perKey: 2, perConnectedTool: 2 });
+  services.slots = new CallSlots({ perKey: 2, perConnectedTool: 2 });
   await send({ method: 'tools/list' });
   const waiting = Promise.withResolvers<object>();
   listing = () => waiting.promise;
@@ -343,7 +343,7 @@ test('a key has as many lists under way as it may have calls; another key is not
 
 test('a list that nobody reads counts, and keeps its place', async () => {
   listing = () => ({ tools: [{ ...ECHO, description: 'd'.repeat(200_000) }] });
-  services.places = new Places({ perKey: 1, perConnectedTool: 1 });
+  services.slots = new CallSlots({ perKey: 1, perConnectedTool: 1 });
   const list = await send({ method: 'tools/list' });
   expect(rations.held.answers).toBeGreaterThan(200_000);
   expect(await refusal(send({ method: 'tools/list' }))).toMatchObject({ code: 'rate_limited' });

@@ -14,11 +14,11 @@ import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns, SignInNeeded } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
 import { editTool } from '../../src/guard/tool-servers/edit-tool.ts';
+import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
-import { Places } from '../../src/mcp/places.ts';
 import type { McpServices } from '../../src/mcp/services.ts';
 import type { ConnectedTool } from '../../src/store/connected-tools.ts';
 import { searchAudit } from '../../src/store/log/audit-search.ts';
@@ -100,7 +100,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
     mcpSessions: new McpSessions(deps),
     listing: new Listing(deps, hub, strict, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
-    places: new Places({ perKey: 10, perConnectedTool: 10 }),
+    slots: new CallSlots({ perKey: 10, perConnectedTool: 10 }),
     rations: new Rations(),
     timeoutMs: MINUTE,
     maxMs: MINUTE,

@@ -12,15 +12,15 @@ import { asAdmin, baseUrl } from '../service-options.ts';
 import { isUndoable } from './edit.ts';
 import { writeConfig } from './files.ts';
 import { keyNameOf, knownKey, NEW_KEY, newKey } from './key.ts';
-import { guardedFiles, wantSafePlace } from './location.ts';
+import { guardedFiles, requireSafePlace } from './location.ts';
 import { managedCommand } from './managing.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import { type Options, partsOf, scopeOf } from './options.ts';
-import { ourProgram, ownFolder, projectAt, shellOf } from './places.ts';
+import { ourProgram, ownFolder, projectAt, shellOf } from './paths.ts';
 import { type Change, connectPlan, targetsOf } from './plan.ts';
 import { type Choice, choicePolicy, codingText, policyOf } from './policy.ts';
+import { confirmed, report, show } from './report.ts';
 import { mayProjectDecide, type TurnedOff, turnedOff } from './switches.ts';
-import { confirmed, report, show } from './told.ts';
 
 export async function connect(io: IO, client: Client, options: Options): Promise<void> {
   const folder = ownFolder(io);
@@ -32,7 +32,7 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     targetsOf(io, client, scopeOf(options), partsOf(options), { baseUrl: address, key: secret, command });
 
   const off = options.mcpOnly ? [] : turnedOff(io, client);
-  wantOn(client, options, off);
+  requireOn(client, options, off);
   const targets = targetsWith(key ?? NEW_KEY);
   const plan = connectPlan(targets, memory);
   const stored = memory.clients[client.id];
@@ -43,7 +43,7 @@ export async function connect(io: IO, client: Client, options: Options): Promise
     return report(io, { ...told, outcome: 'unchanged' });
   const choice = key === null && needsKey(options) ? await choicePolicy(io, client, options) : null;
   const wanted = { client, options, choice, key, paths: targets.map(({ path }) => path) };
-  if (!options.dryRun) await wantGuarded(io, wanted);
+  if (!options.dryRun) await requireGuarded(io, wanted);
   show(io, told);
   sayKey(io, wanted);
   if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
@@ -101,16 +101,16 @@ async function keyFor(io: IO, client: Client, options: Options, choice: Choice):
 }
 
 /** Refuses if the agent could replace its guard. Without a hook there is none to replace. */
-async function wantGuarded(io: IO, { client, options, choice, key, paths }: Wanted): Promise<void> {
+async function requireGuarded(io: IO, { client, options, choice, key, paths }: Wanted): Promise<void> {
   if (client.hooks === null || options.mcpOnly || options.unsafeLocation) return;
   const guarded = guardedFiles(io, paths);
   if (choice !== null && 'folder' in choice) {
     const { policy } = parsePolicy(codingText(choice.folder, 'coding'));
-    if (policy !== null) wantSafePlace(io, client, { ...policy, name: 'coding' }, guarded);
+    if (policy !== null) requireSafePlace(io, client, { ...policy, name: 'coding' }, guarded);
     return;
   }
   const rules = await rulesOf(io, options, choice?.name ?? null, key);
-  if (rules !== null) wantSafePlace(io, client, rules, guarded);
+  if (rules !== null) requireSafePlace(io, client, rules, guarded);
   else if (guarded.some(({ path }) => path.startsWith(`${projectAt(io.cwd) ?? io.cwd}/`))) say(io, UNKNOWN);
 }
 
@@ -137,7 +137,7 @@ async function rulesOf(
 }
 
 /** Where nothing would ever be judged, nothing is written. A project's own files may do it in that project only. */
-function wantOn(client: Client, options: Options, off: readonly TurnedOff[]): void {
+function requireOn(client: Client, options: Options, off: readonly TurnedOff[]): void {
   const everywhere = off.filter(({ of, key }) => key !== null && (of !== 'project' || options.project));
   if (everywhere.length === 0) return;
   const where = everywhere.map(({ path, key }) => `${path} turns hooks off, by "${key}"`).join('; ');

@@ -59,7 +59,7 @@ function put(text: string, root: Node, entry: Entry): Edit {
   let container = root;
   let depth = 0;
   for (const key of entry.at) {
-    wantKind(container, 'object', entry.at.slice(0, depth));
+    requireKind(container, 'object', entry.at.slice(0, depth));
     const child = container.children.findLast(each => each.key === key);
     if (child === undefined) break;
     container = child.node;
@@ -70,11 +70,11 @@ function put(text: string, root: Node, entry: Entry): Edit {
     const value = nested(rest, entry.how === 'append' ? [entry.value] : entry.value);
     return insert(text, container, entry.at[depth] as string, value);
   }
-  wantKind(container, 'list', entry.at);
+  requireKind(container, 'list', entry.at);
   return insert(text, container, null, entry.value);
 }
 
-function wantKind({ kind, start }: Node, wanted: 'object' | 'list', path: readonly string[]): void {
+function requireKind({ kind, start }: Node, wanted: 'object' | 'list', path: readonly string[]): void {
   if (kind === wanted) return;
   const name = path.length === 0 ? 'the file' : `"${path.join('.')}"`;
   throw new Fault(start, `${name} is not ${wanted === 'object' ? 'an object' : 'a list'}`);

@@ -83,7 +83,7 @@ function isLink(path: string): boolean {
 }
 
 /** Throws if the file may not be changed. */
-export function wantWritable({ path, exists, mode }: ReadFile): void {
+export function requireWritable({ path, exists, mode }: ReadFile): void {
   if (!exists) return;
   // For root every file is writable; one that is marked read-only is left alone all the same.
   const isMarked = ((mode ?? 0) & 0o222) === 0;
@@ -112,11 +112,11 @@ export function writeConfig(read: ReadFile, text: string, isPrivate: boolean): s
 }
 
 export function deleteConfig(read: ReadFile): void {
-  wantUnchanged(read);
+  requireUnchanged(read);
   rmSync(read.path);
 }
 
-function wantUnchanged({ path, exists, text }: ReadFile): void {
+function requireUnchanged({ path, exists, text }: ReadFile): void {
   const now = readConfig(path);
   if (now.exists === exists && now.text === text) return;
   throw new CliError(EXIT.failed, `${path} was changed by another program just now. Run this again.`);
@@ -134,7 +134,7 @@ function replace(read: ReadFile, text: string, mode: number): void {
     fchmodSync(handle, mode);
     fsyncSync(handle);
     // At the last moment: its program may write it often.
-    wantUnchanged(read);
+    requireUnchanged(read);
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });

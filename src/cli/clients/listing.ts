@@ -4,7 +4,7 @@ import type { Client, Scope } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { type IO, say } from '../io.ts';
 import { printJson, printTable } from '../print.ts';
-import { foundBy, pathOf } from './places.ts';
+import { foundBy, pathOf } from './paths.ts';
 import { connectedParts, type Part } from './plan.ts';
 import { offLine, turnedOff } from './switches.ts';
 

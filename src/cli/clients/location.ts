@@ -11,7 +11,7 @@ import { simulate } from '../../core/decision/simulate.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/policy/compiled-policy.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { IO } from '../io.ts';
-import { ourProgram, ownFolder, projectAt } from './places.ts';
+import { ourProgram, ownFolder, projectAt } from './paths.ts';
 
 interface Guarded {
   path: string;
@@ -39,7 +39,7 @@ export function guardedFiles(io: IO, settings: readonly string[]): Guarded[] {
 type Rules = Pick<Parameters<typeof compilePolicy>[0], 'name' | 'rules' | 'limits'>;
 
 /** Throws if the policy lets the agent do it, with what to do. */
-export function wantSafePlace(io: IO, client: Client, rules: Rules, guarded: readonly Guarded[]): void {
+export function requireSafePlace(io: IO, client: Client, rules: Rules, guarded: readonly Guarded[]): void {
   const policy = compilePolicy({ id: '', version: 0, ...rules });
   for (const { path, what, isSecret } of guarded) {
     const verbs = isSecret ? (['write', 'read'] as const) : (['write'] as const);

@@ -10,10 +10,10 @@ import { type IO, say } from '../io.ts';
 import { deleteConfig, removeFolders, writeConfig } from './files.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import type { Options } from './options.ts';
-import { onMachine, ourProgram, ownFolder, shellOf } from './places.ts';
+import { onMachine, ourProgram, ownFolder, shellOf } from './paths.ts';
 import { type Change, connectPlan, removalPlan } from './plan.ts';
+import { confirmed, printPlan, show } from './report.ts';
 import { isProtected } from './switches.ts';
-import { confirmed, printPlan, show } from './told.ts';
 
 export async function manage(io: IO, client: Client, managed: ManagedFile, options: Options): Promise<void> {
   const folder = ownFolder(io);

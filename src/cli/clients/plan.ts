@@ -6,9 +6,9 @@ import type { IO } from '../io.ts';
 import { dropEntries, presence, putEntries } from './edit.ts';
 import type { Edit } from './editor.ts';
 import { Fault, placeOf } from './fault.ts';
-import { type ReadFile, readConfig, wantWritable } from './files.ts';
+import { type ReadFile, readConfig, requireWritable } from './files.ts';
 import type { Memory } from './memory.ts';
-import { pathOf } from './places.ts';
+import { pathOf } from './paths.ts';
 
 export type Part = 'hooks' | 'mcp';
 
@@ -88,7 +88,7 @@ export function connectedParts(io: IO, client: Client, scope: Scope): Part[] | s
 }
 
 function writable(change: Change): Change {
-  wantWritable(change.read);
+  requireWritable(change.read);
   return change;
 }
 

@@ -12,7 +12,7 @@ import { CliError, EXIT, usageError } from '../exit.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import type { Options } from './options.ts';
-import { projectAt } from './places.ts';
+import { projectAt } from './paths.ts';
 
 /** One that is there, by its name, or one to be made for a folder. */
 export type Choice = { name: string } | { folder: string };
@@ -43,16 +43,16 @@ function checked(io: IO, given: string): string {
   const folder = resolve(io.cwd, path);
   const isFolder = path !== '' && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true;
   if (!isFolder) throw usageError(`${JSON.stringify(given)} is not a folder.`);
-  return wantPlain(folder);
+  return requirePlain(folder);
 }
 
 /** A folder of another machine, which nobody here can look at. */
 export function folderElsewhere(folder: string): string {
   if (!isAbsolute(folder)) throw usageError('Give the folder by its full path on the other machine.');
-  return wantPlain(folder);
+  return requirePlain(folder);
 }
 
-function wantPlain(folder: string): string {
+function requirePlain(folder: string): string {
   const fault = folderFault(folder);
   if (fault !== null) throw usageError(`The folder ${fault}.`);
   return folder;

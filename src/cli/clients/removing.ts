@@ -6,10 +6,10 @@ import { deleteConfig, readConfig, removeFolders, writeConfig } from './files.ts
 import { revokeKey } from './key.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import { type Options, scopeOf } from './options.ts';
-import { ownFolder } from './places.ts';
+import { ownFolder } from './paths.ts';
 import { type Change, removalPlan, targetsOf } from './plan.ts';
+import { confirmed, report, show } from './report.ts';
 import { addStates } from './states.ts';
-import { confirmed, report, show } from './told.ts';
 
 export async function remove(io: IO, client: Client, options: Options): Promise<void> {
   const folder = ownFolder(io);

@@ -7,7 +7,7 @@ import type { Json } from '../../core/wire/json.ts';
 import type { IO } from '../io.ts';
 import { readConfig } from './files.ts';
 import { parseJsonc } from './jsonc.ts';
-import { pathOf } from './places.ts';
+import { pathOf } from './paths.ts';
 import type { Target } from './plan.ts';
 import { isMarked, valueAt } from './values.ts';
 

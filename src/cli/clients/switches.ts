@@ -8,7 +8,7 @@ import type { Json } from '../../core/wire/json.ts';
 import type { IO } from '../io.ts';
 import { readConfig } from './files.ts';
 import { parseJsonc } from './jsonc.ts';
-import { onMachine, PLATFORM, placeOfUser, projectAt } from './places.ts';
+import { onMachine, PLATFORM, pathOfUser, projectAt } from './paths.ts';
 
 export interface TurnedOff {
   path: string;
@@ -67,7 +67,7 @@ export function isProtected(io: IO, path: string): boolean {
 function placesOf(io: IO, client: Client, file: SettingsFile): { file: SettingsFile; path: string }[] {
   const path = file.path[PLATFORM];
   if (file.of === 'project') return projectFolders(io.cwd).map(each => ({ file, path: join(each, path) }));
-  return [{ file, path: path.startsWith('~/') ? placeOfUser(io, client, path) : onMachine(io, file) }];
+  return [{ file, path: path.startsWith('~/') ? pathOfUser(io, client, path) : onMachine(io, file) }];
 }
 
 /** The folder and those above it, up to the root of the repository; without a repository the folder alone. */

@@ -53,26 +53,26 @@ export function build(io: IO): Command {
     .addOption(new Option('--key <key>', 'the key that it shall use (TOOLGATE_API_KEY)').helpGroup(GROUP));
   return withAdmin(made).action(async (name: string | undefined, options: Options) => {
     if (options.list) return listClients(io, options.json === true);
-    const client = wantClient(name);
-    wantOptions(options, client);
+    const client = requireClient(name);
+    requireOptions(options, client);
     if (options.forOtherMachine) return offer(io, client, options);
-    if (options.managed) return manage(io, client, wantManaged(client), options);
+    if (options.managed) return manage(io, client, requireManaged(client), options);
     return options.remove ? remove(io, client, options) : connect(io, client, options);
   });
 }
 
-function wantClient(name: string | undefined): Client {
+function requireClient(name: string | undefined): Client {
   const client = CLIENTS.find(({ id }) => id === name);
   if (client !== undefined) return client;
   throw usageError(`Name a client, or give --list. Clients: ${CLIENT_IDS.join(', ')}.`);
 }
 
-function wantManaged({ name, managed }: Client): ManagedFile {
+function requireManaged({ name, managed }: Client): ManagedFile {
   if (managed !== undefined) return managed;
   throw usageError(`${name} has no settings of the machine that Toolgate knows how to write.`);
 }
 
-function wantOptions(options: Options, client: Client): void {
+function requireOptions(options: Options, client: Client): void {
   const { user, project, hooksOnly, mcpOnly, pending, remove: isRemoval, revoke } = options;
   if (user && project) throw usageError('Give --user or --project, not both.');
   if (

@@ -183,11 +183,11 @@ async function changes(
     ...(expires === undefined ? {} : { expiresAt: expires }),
     ...(signIn === undefined ? {} : { requireSignInToApprove: signIn }),
     ...(forward === undefined ? {} : { forward }),
-    ...(openTo === undefined ? {} : { openTo: wantOpenTo(openTo) }),
+    ...(openTo === undefined ? {} : { openTo: requireOpenTo(openTo) }),
   };
 }
 
-function wantOpenTo(entries: readonly string[]): readonly string[] {
+function requireOpenTo(entries: readonly string[]): readonly string[] {
   if (entries.join() === 'none') return [];
   for (const entry of entries) {
     const fault = openToFault(entry);

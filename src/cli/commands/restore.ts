@@ -5,7 +5,7 @@ import { dirname, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { masterKeyPath } from '../../process/data-dir.ts';
 import { type Config, embeddedPath, loadConfig } from '../../settings/config.ts';
-import { isDiskFault, wantOneFile } from '../../store/engine/sqlite-copy.ts';
+import { isDiskFault, requireOneFile } from '../../store/engine/sqlite-copy.ts';
 import { Restore } from '../../store/engine/sqlite-restore.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
@@ -66,7 +66,7 @@ interface Given {
 }
 
 async function check(io: IO, settings: Config, { source, file, json }: Given): Promise<void> {
-  usable(file, () => wantOneFile(source));
+  usable(file, () => requireOneFile(source));
   const verified = await verifyCopy(io, settings, source, file);
   if (json) printJson(io, { file: source, verified });
   else say(io, `${file} can be restored: ${told(verified)}`);

@@ -228,7 +228,7 @@ export class Compiler {
     this.#locals.push({ name: variable, type: elementType(range) });
     const only = node.only === null ? null : this.value(node.only);
     const body = name === 'map' ? this.value(node.body) : this.#predicate(node.body, name);
-    if (only !== null) wantBool(only, name);
+    if (only !== null) requireBool(only, name);
     const element = this.#locals.pop()!.type;
     const cost = Math.ceil((this.#parts - before) / PARTS_PER_STEP);
     const run = macroRun(name, { range: range.run, slot, cost, body: body.run, only: only?.run ?? null });
@@ -238,7 +238,7 @@ export class Compiler {
 
   #predicate(node: Node, name: string): Part {
     const part = this.value(node);
-    wantBool(part, name);
+    requireBool(part, name);
     return part;
   }
 
@@ -284,7 +284,7 @@ function elementType({ type, offset }: Part): Type {
   throw new ConditionFault(`a macro runs over a list or a map, and this is ${typeText(type)}`, offset);
 }
 
-function wantBool({ type, offset }: Part, macro: string): void {
+function requireBool({ type, offset }: Part, macro: string): void {
   if (!fits(type, BOOL))
     throw new ConditionFault(`"${macro}" takes a bool, and this is ${typeText(type)}`, offset);
 }

@@ -79,7 +79,7 @@ export function compileCondition(
   }
   const compiler = new Compiler(declarations, isChecked);
   const { type, run } = compiler.value(parseCondition(source));
-  wantResult(type, wanted);
+  requireResult(type, wanted);
   const { reads, tested, patterns, remarks, cost } = compiler;
 
   const evaluate = (scope: Scope, steps: Steps) => {
@@ -111,7 +111,7 @@ export function compileCondition(
   } as Condition<boolean> | Condition<NumberResult>;
 }
 
-function wantResult(type: Type, wanted: 'bool' | 'number'): void {
+function requireResult(type: Type, wanted: 'bool' | 'number'): void {
   const usable = (wanted === 'bool' ? [BOOL] : [INT, DOUBLE]).some(each => fits(each, type));
   const noun = wanted === 'bool' ? 'true or false' : 'a number';
   if (!usable) throw new ConditionFault(`the result has to be ${noun}, and this is ${typeText(type)}`, 0);

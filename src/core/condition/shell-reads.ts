@@ -16,7 +16,7 @@ export function shellReads(text: string, folder: string): string[] | null {
   const steps = shellSteps(text);
   const start = pathJoin(folder, '.');
   if (steps === null || start === null || inRepository(start)) return null;
-  const places = new Places(start);
+  const places = new ReadPaths(start);
   const found = new Set<string>();
   for (const step of steps) {
     const read = step.name === 'cd' ? places.enter(step) : readBy(step, places.now);
@@ -31,7 +31,7 @@ export function shellReads(text: string, folder: string): string[] | null {
  * The folders in which the next command may work. `cd` changes it for what follows by `&&`; after any other separator it may
  * have failed, in a pipe it changes nothing, and after `||` it may not have run.
  */
-class Places {
+class ReadPaths {
   now: string[];
   readonly #all: Set<string>;
   #before: string | null = null;

@@ -100,7 +100,7 @@ export function linkAnswerer(
   return operator;
 }
 
-export async function wantApproval(deps: Deps, referenceId: string): Promise<ApprovalRecord> {
+export async function requireApproval(deps: Deps, referenceId: string): Promise<ApprovalRecord> {
   const approval = await findApproval(deps.db, referenceId);
   if (approval === null) throw noSuchApproval();
   return approval;
@@ -113,7 +113,7 @@ export async function resolveByOperator(
   referenceId: string,
   resolve: Resolve,
 ): Promise<ApprovalRecord> {
-  return resolveOnce(deps, await wantApproval(deps, referenceId), resolve, who, answeredBefore);
+  return resolveOnce(deps, await requireApproval(deps, referenceId), resolve, who, answeredBefore);
 }
 
 /** What a browser needs to ask an operator for the passkey that signs this answer. */
@@ -123,7 +123,7 @@ export async function beginAnswer(
   referenceId: string,
   { action, rp }: { action: Resolution; rp: RelyingParty | null },
 ) {
-  const approval = await wantApproval(deps, referenceId);
+  const approval = await requireApproval(deps, referenceId);
   if (ended(approval, deps.now()) !== null) throw answeredBefore();
   return beginProof(deps, approval, who, action, rp);
 }

@@ -8,7 +8,7 @@ import { revokeKey } from '../../store/keys.ts';
 import { removeServerClients, removeToolSignIns } from '../../store/server-sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { wantKey } from '../keys.ts';
+import { requireKey } from '../keys.ts';
 import { approvalsLock, keyLock } from '../locks.ts';
 import { letDetailsGo, tell } from './answer.ts';
 import { votesFor } from './votes.ts';
@@ -22,7 +22,7 @@ const NOTE = 'The key was revoked.';
  */
 export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void> {
   const ended = await deps.db.transaction({ exclusive: [keyLock(id), approvalsLock(id)] }, async tx => {
-    const key = await wantKey(tx, id);
+    const key = await requireKey(tx, id);
     const now = deps.now();
     if (!(await revokeKey(tx, id, now))) return [];
     for (const { id: toolId } of await listConnectedTools(tx, id)) {

@@ -68,15 +68,15 @@ async function failing<Member>(
   return found;
 }
 
-const APART_MS = 60_000;
-const MOST_APART = 1000;
+const QUARANTINE_MS = 60_000;
+const MOST_QUARANTINED = 1000;
 
 /**
  * Keys whose checks recently made a group fail. Each of them is decided in groups of its own, and two such groups never
  * follow each other while other checks wait. A key that keeps failing thus costs the others the time of one group, and
  * not a new search for it each time.
  */
-export class Apart {
+export class Quarantine {
   readonly #until = new Map<string, number>();
   #hadTurn = false;
 
@@ -86,8 +86,8 @@ export class Apart {
 
   add(keyId: string): void {
     this.#until.delete(keyId);
-    this.#until.set(keyId, performance.now() + APART_MS);
-    if (this.#until.size > MOST_APART) this.#until.delete(this.#until.keys().next().value as string);
+    this.#until.set(keyId, performance.now() + QUARANTINE_MS);
+    if (this.#until.size > MOST_QUARANTINED) this.#until.delete(this.#until.keys().next().value as string);
   }
 
   /** The checks of the queue that may share the next group: those of one such key, or those of all other keys. */

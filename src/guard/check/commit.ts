@@ -5,7 +5,7 @@
 import { auditFailed, GuardError, overloaded } from '../../core/errors.ts';
 import type { Span } from '../../core/wire/span.ts';
 import { type Db, type Lane, StoreError, type Transaction } from '../../store/engine/db.ts';
-import { Apart, divide } from './blame.ts';
+import { divide, Quarantine } from './blame.ts';
 
 /**
  * Under overload each step of a commit waits for its turn on an event loop that is busy refusing requests. Groups of at
@@ -98,7 +98,7 @@ export class GroupCommit<Item, Result> {
   readonly #preparing = new Set<Promise<void>>();
   /** How many checks waited when the last group was put together. */
   #lastSize = 0;
-  readonly #apart = new Apart();
+  readonly #quarantine = new Quarantine();
 
   /**
    * `next` decides the requests that `work` moves to it, in transactions of its own. `clock` says how long a group has
@@ -251,7 +251,7 @@ export class GroupCommit<Item, Result> {
   /** Takes the checks that have waited longest, as many as one transaction may have. */
   #take(): void {
     const keyIds = new Set<string>();
-    const waiting = this.#apart.isEmpty ? this.#queue : this.#apart.turn(this.#queue, this.#keyOf);
+    const waiting = this.#quarantine.isEmpty ? this.#queue : this.#quarantine.turn(this.#queue, this.#keyOf);
     const end = waiting.findIndex(({ request }, index) => {
       const keyId = this.#work.keyOf(request);
       if (index === MAX_GROUP || (keyIds.size === MAX_KEYS && !keyIds.has(keyId))) return true;
@@ -347,7 +347,7 @@ export class GroupCommit<Item, Result> {
       const inTime = part.filter(each => each.deadline > now);
       return inTime.length === 0 || (await this.#attempt(inTime)) === null;
     });
-    for (const keyId of bad) this.#apart.add(keyId);
+    for (const keyId of bad) this.#quarantine.add(keyId);
   }
 
   /** It has no effect on checks that were already answered. */

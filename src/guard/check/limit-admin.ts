@@ -97,18 +97,18 @@ export async function resetLimit(
   actor: Actor,
   { policyId, name, subject }: Reset,
 ): Promise<void> {
-  const counted = { limitId: await wantLimit(deps.db, policyId, name), subject };
+  const counted = { limitId: await requireLimit(deps.db, policyId, name), subject };
   const locks = { shared: [POLICIES_LOCK], exclusive: [countLock(counted.limitId, subject)] };
   await deps.db.transaction(locks, async tx => {
     // A limit that was changed meanwhile counts anew by that.
-    if ((await wantLimit(tx, policyId, name)) !== counted.limitId) return;
+    if ((await requireLimit(tx, policyId, name)) !== counted.limitId) return;
     if (!(await deleteCounts(tx, counted))) return;
     await recordChange(tx, deps, actor, 'limit.reset', policyId, { name, subject });
   });
 }
 
 /** The id of the limit. */
-async function wantLimit(db: Queries, policyId: string, name: string): Promise<string> {
+async function requireLimit(db: Queries, policyId: string, name: string): Promise<string> {
   const limits = await limitsByName(db, policyId);
   if (limits === null) throw noSuchPolicy();
   const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;

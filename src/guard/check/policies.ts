@@ -115,7 +115,7 @@ export async function deletePolicy(deps: Deps, actor: Actor, id: string): Promis
         'Keys use this policy. Attach them to another one or revoke them first.',
       );
     }
-    wantNoShadow(await keysShadowedBy(tx, id, MOST_NAMED + 1));
+    requireNoShadow(await keysShadowedBy(tx, id, MOST_NAMED + 1));
     await markPolicyDeleted(tx, id, deps.now());
     await recordChange(tx, deps, actor, 'policy.delete', id, { name: policy.name });
   });
@@ -123,7 +123,7 @@ export async function deletePolicy(deps: Deps, actor: Actor, id: string): Promis
 
 const MOST_NAMED = 3;
 
-function wantNoShadow(keys: readonly string[]): void {
+function requireNoShadow(keys: readonly string[]): void {
   if (keys.length === 0) return;
   const named = keys.slice(0, MOST_NAMED).map(name => `"${name}"`);
   const all = keys.length > MOST_NAMED ? `${named.join(', ')} and others` : named.join(', ');

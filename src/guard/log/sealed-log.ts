@@ -34,7 +34,7 @@ import { keepSetting } from '../../store/settings.ts';
 import type { Deps } from '../deps.ts';
 import { newId, timeOfId } from '../ids.ts';
 import { nextTurn } from './long-reads.ts';
-import { newestSigned, type Signed, wantSigned } from './signed-checkpoints.ts';
+import { newestSigned, requireSigned, type Signed } from './signed-checkpoints.ts';
 
 /** Younger entries are not sealed yet. This is twice what a transaction may take, so that few entries appear late. */
 const MIN_AGE_MS = 5000;
@@ -219,7 +219,7 @@ export class SealedLog {
         : { pruned: 0, givenUp: null };
     if (this.#retention === null || last === null) return before;
     const record = await checkpointBy(db, at - this.#retention, last.number);
-    const old = record && (await wantSigned(record, this.#key));
+    const old = record && (await requireSigned(record, this.#key));
     if (old === null || old.size <= before.pruned || old.size > size) return before;
     await this.#wantBeginning(old);
     const { root, at: signedAt } = old;

@@ -34,7 +34,7 @@ export async function shadowReport(
   from: number,
   to: number,
 ): Promise<ShadowReport> {
-  const policy = await wantShadow(deps, keyId);
+  const policy = await requireShadow(deps, keyId);
   const counted = await countedCalls(deps, { keyId }, from, to);
   const differences = new Differences();
   let agreements = 0;
@@ -76,7 +76,7 @@ interface Version {
   version: number;
 }
 
-async function wantShadow({ db }: Deps, keyId: string): Promise<Version> {
+async function requireShadow({ db }: Deps, keyId: string): Promise<Version> {
   const key = await findKey(db, keyId);
   if (key === null) throw noSuchKey();
   const policy = key.shadowPolicyId === null ? null : await findPolicy(db, key.shadowPolicyId);

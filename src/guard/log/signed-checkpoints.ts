@@ -13,11 +13,11 @@ export interface Signed extends Checkpoint {
 /** The newest checkpoint. It throws if this key did not sign it. */
 export async function newestSigned(db: Queries, key: VerifierKey): Promise<Signed | null> {
   const newest = await newestCheckpoint(db);
-  return newest && wantSigned(newest, key);
+  return newest && requireSigned(newest, key);
 }
 
 /** The content of a stored checkpoint. It throws unless the signature is valid and the row's columns match the note. */
-export async function wantSigned(record: CheckpointRecord, key: VerifierKey): Promise<Signed> {
+export async function requireSigned(record: CheckpointRecord, key: VerifierKey): Promise<Signed> {
   const { number, at, size, note } = record;
   const said = parseCheckpoint(note);
   if (said?.at === at && said.size === size && (await isSignedBy(note, key))) return { ...said, number };

@@ -41,7 +41,7 @@ export function urlFault(text: string): string | null {
 }
 
 /** Checks a target when it is entered and throws its fault as an input error, so that a mistake is noticed early. */
-export async function wantTarget(url: string, rules: TargetRules, path = '/url'): Promise<void> {
+export async function requireTarget(url: string, rules: TargetRules, path = '/url'): Promise<void> {
   try {
     await checkTarget(url, rules);
   } catch (error) {

@@ -19,7 +19,7 @@ import type { Actor, Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { webhookLock } from '../locks.ts';
 import type { Vault } from '../secrets.ts';
-import { type TargetRules, wantTarget } from './addresses.ts';
+import { requireTarget, type TargetRules } from './addresses.ts';
 import { newWebhookSecret } from './sign.ts';
 
 const ROTATION_MS = 24 * 3_600_000;
@@ -36,7 +36,7 @@ export async function createWebhook(
   rules: TargetRules,
   input: WebhookInput,
 ): Promise<{ webhook: WebhookRecord; secret: string }> {
-  await wantTarget(input.url, rules);
+  await requireTarget(input.url, rules);
   const secret = newWebhookSecret();
   const id = newId();
   const webhook: WebhookRecord = {
@@ -50,7 +50,7 @@ export async function createWebhook(
     disabledReason: null,
   };
   await deps.db.transaction({}, async tx => {
-    await wantKey(tx, input.keyId);
+    await requireKey(tx, input.keyId);
     await insertWebhook(tx, webhook);
     await recordChange(tx, deps, actor, 'webhook.create', id, {
       host: hostOf(input.url),
@@ -67,11 +67,11 @@ export async function changeWebhook(
   id: string,
   input: Partial<WebhookInput> & { enabled?: boolean },
 ): Promise<WebhookRecord> {
-  if (input.url !== undefined) await wantTarget(input.url, rules);
+  if (input.url !== undefined) await requireTarget(input.url, rules);
   return alone(deps, id, async (tx, current) => {
     const { enabled, ...rest } = input;
     const webhook = { ...current, ...rest };
-    await wantKey(tx, webhook.keyId);
+    await requireKey(tx, webhook.keyId);
     if (enabled === true) Object.assign(webhook, { disabledAt: null, disabledReason: null });
     await updateWebhook(tx, webhook);
     await recordChange(tx, deps, actor, 'webhook.update', id, { changed: Object.keys(input) });
@@ -110,7 +110,7 @@ function alone<T>(
   work: (tx: Transaction, webhook: WebhookRecord) => Promise<T>,
 ): Promise<T> {
   return deps.db.transaction({ exclusive: [webhookLock(id)] }, async tx =>
-    work(tx, await wantWebhook(tx, id)),
+    work(tx, await requireWebhook(tx, id)),
   );
 }
 
@@ -167,7 +167,10 @@ export async function redeliver(deps: Deps, actor: Actor, deliveryId: string): P
   deps.db.wake();
 }
 
-export async function wantWebhook(db: Pick<Transaction, 'all' | 'run'>, id: string): Promise<WebhookRecord> {
+export async function requireWebhook(
+  db: Pick<Transaction, 'all' | 'run'>,
+  id: string,
+): Promise<WebhookRecord> {
   const webhook = await findWebhook(db, id);
   if (webhook === null) throw new GuardError('not_found', 'There is no webhook with this id.');
   return webhook;
@@ -175,7 +178,7 @@ export async function wantWebhook(db: Pick<Transaction, 'all' | 'run'>, id: stri
 
 export const ALL_EVENTS: string[] = [...EVENT_TYPES];
 
-async function wantKey(tx: Transaction, keyId: string | null): Promise<void> {
+async function requireKey(tx: Transaction, keyId: string | null): Promise<void> {
   if (keyId !== null && (await findKey(tx, keyId)) === null) {
     throw invalidInput([{ path: '/keyId', message: 'there is no key with this id' }]);
   }

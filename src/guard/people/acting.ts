@@ -14,12 +14,12 @@ type Who = Pick<SignedIn, 'signInId'>;
 
 /** The Deps with which an operator acts, where at least this role is needed. */
 export function actingAs(deps: Deps, who: Who, needed: Role): Deps {
-  const look: Look = tx => wantSignIn({ ...deps, db: tx }, who, needed);
+  const look: Look = tx => requireSignIn({ ...deps, db: tx }, who, needed);
   return { ...deps, db: dbThrough(deps.db, lane => heldLane(lane, look)) };
 }
 
 /** Throws unless the sign-in is valid and its operator has at least this role. */
-export async function wantSignIn(
+export async function requireSignIn(
   { db, now }: { db: Queries; now: () => number },
   { signInId }: Who,
   needed: Role,

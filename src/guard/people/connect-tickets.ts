@@ -10,7 +10,7 @@ import {
 } from '../../store/sign-ins.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { addKey, wantPolicy } from '../keys.ts';
+import { addKey, requirePolicy } from '../keys.ts';
 import { POLICIES_LOCK } from '../locks.ts';
 import { hashToken, mintToken, tokenKind } from '../secrets.ts';
 import { actingAs } from './acting.ts';
@@ -33,7 +33,7 @@ export async function makeTicket(deps: Deps, ticket: Ticket): Promise<{ token: s
   return deps.db.transaction({ shared: [POLICIES_LOCK] }, async tx => {
     const now = deps.now();
     const { actor, client, policyId } = ticket;
-    await wantPolicy(tx, policyId);
+    await requirePolicy(tx, policyId);
     await removeOldReturnTargets(tx, now);
     const expiresAt = now + TICKET_MINUTES * 60_000;
     const targetEncrypted = deps.vault.encrypt(JSON.stringify(ticket), about(hash));
@@ -45,7 +45,7 @@ export async function makeTicket(deps: Deps, ticket: Ticket): Promise<{ token: s
 
 /** What the ticket is good for. It can be used afterwards. */
 export async function readTicket(deps: Deps, token: string): Promise<Ticket> {
-  const hash = wantHash(token);
+  const hash = requireHash(token);
   return opened(deps, hash, await findReturnTarget(deps.db, hash, deps.now()));
 }
 
@@ -55,7 +55,7 @@ export async function useTicket(
   token: string,
   nameFor: (client: string) => string,
 ): Promise<string> {
-  const hash = wantHash(token);
+  const hash = requireHash(token);
   const { signInId } = await readTicket(deps, token);
   const acting = signInId === null ? deps : actingAs(deps, { signInId }, 'admin');
   return acting.db.transaction({ shared: [POLICIES_LOCK] }, async tx => {
@@ -66,7 +66,7 @@ export async function useTicket(
   });
 }
 
-function wantHash(token: string): string {
+function requireHash(token: string): string {
   // The same table has other one-time names, which are no tickets.
   if (tokenKind(token) !== 'connect') throw ticketGone();
   return hashToken(token);

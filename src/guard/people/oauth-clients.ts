@@ -80,7 +80,7 @@ function readableName(name: string): string {
 }
 
 /** The client with an id. Throws a GuardError for people if there is none. Without a person, no document is fetched. */
-export async function wantClient(
+export async function requireClient(
   deps: Deps,
   documents: ClientDocuments,
   id: string,

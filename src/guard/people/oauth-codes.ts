@@ -61,7 +61,7 @@ export function consentFor({ vault, now }: Deps, { signInId }: SignedIn, request
 }
 
 /** Throws unless the form was made for this sign-in and this request, not long ago. */
-export function wantConsent(
+export function requireConsent(
   { vault, now }: Deps,
   { signInId }: SignedIn,
   request: string,

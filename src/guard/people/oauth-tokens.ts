@@ -110,7 +110,7 @@ function openConnection(deps: Deps, codeHash: string, code: CodeRecord): Promise
     // An admin may have removed the client since the code was given out.
     if (isId(clientId) && (await findOAuthClient(tx, clientId)) === null) throw codeRefused();
     const now = deps.now();
-    const { person, until } = await wantOpen(tx, keyId, personId, now);
+    const { person, until } = await requireOpen(tx, keyId, personId, now);
     const session: SessionRecord = {
       ...NOBODY,
       id,
@@ -138,7 +138,7 @@ function openConnection(deps: Deps, codeHash: string, code: CodeRecord): Promise
 }
 
 /** Throws unless the key is valid and open to the person. Returns until when the key is valid. */
-async function wantOpen(
+async function requireOpen(
   tx: Transaction,
   keyId: string,
   personId: string,
@@ -195,7 +195,7 @@ export async function refreshTokens(
     const current = await findSession(tx, id);
     if (current === null || current.revokedAt !== null || current.expiresAt <= now || used.expiresAt <= now)
       throw refreshRefused();
-    await wantOpen(tx, keyId, personId ?? '', now);
+    await requireOpen(tx, keyId, personId ?? '', now);
     if (first) await touchConnection(tx, id, now);
     const [access, refresh] = [
       deps.vault.tokenAfter('access', token),

@@ -79,7 +79,7 @@ export async function joinOperators(
 ): Promise<{ operator: ListedOperator; secret: string }> {
   const invited = await invitedBy(deps, input.token);
   if (invited === null) throw invitationGone();
-  wantPassword(input.password, invited.email);
+  requirePassword(input.password, invited.email);
   const passwordHash = await hashPassword(input.password);
   return changeOperators(deps, async tx => {
     const found = await findInvited(tx, hashToken(input.token), deps.now());
@@ -89,7 +89,7 @@ export async function joinOperators(
     // An admin gave the link to the person whom they know by this e-mail.
     await markVerified(tx, found.id);
     await recordChange(tx, deps, `operator:${found.email}`, 'operator.join', found.id, {});
-    const operator = await wantOperator(tx, found.id);
+    const operator = await requireOperator(tx, found.id);
     const { secret } = await openSignIn(tx, deps, operator, browser);
     return { operator, secret };
   });
@@ -107,10 +107,10 @@ export async function changeOperator(
   { role, groups }: { role?: Role | undefined; groups?: readonly string[] | undefined },
 ): Promise<ListedOperator> {
   return changeOperators(deps, async tx => {
-    const operator = await wantOperator(tx, id);
+    const operator = await requireOperator(tx, id);
     if (role !== undefined && role !== operator.role) await changeRole(tx, deps, actor, operator, role);
     if (groups !== undefined) await changeGroups(tx, deps, actor, operator, groups);
-    return wantOperator(tx, id);
+    return requireOperator(tx, id);
   });
 }
 
@@ -153,7 +153,7 @@ export async function changeGroups(
  */
 export async function deleteOperator(deps: Deps, actor: Actor, id: string): Promise<void> {
   await changeAccount(deps, id, async (tx, endWaysIn) => {
-    const operator = await wantOperator(tx, id);
+    const operator = await requireOperator(tx, id);
     await keepAnAdmin(tx, deps, operator);
     await endWaysIn('The person was removed.', 'identities');
     await removeOperator(tx, id);
@@ -174,14 +174,14 @@ export async function resetOperator(
 ): Promise<{ operator: ListedOperator; token: string; expiresAt: number }> {
   const token = newSecret();
   return changeAccount(deps, id, async (tx, endWaysIn) => {
-    const { email } = await wantOperator(tx, id);
+    const { email } = await requireOperator(tx, id);
     await endWaysIn('The person was reset.');
     const createdAt = deps.now();
     const expiresAt = createdAt + RESET_MS;
     await forgetAccount(tx, email);
     await insertInvitation(tx, { hash: hashToken(token), operatorId: id, createdAt, expiresAt });
     await recordChange(tx, deps, actor, 'operator.reset', id, { email });
-    return { operator: await wantOperator(tx, id), token, expiresAt };
+    return { operator: await requireOperator(tx, id), token, expiresAt };
   });
 }
 
@@ -196,7 +196,7 @@ export async function changePassword(
   const fits = await passwordFits(input.current, known?.passwordHash ?? null);
   if (!fits) throw invalidInput([{ path: '/current', message: 'is not your password' }]);
   await deps.db.transaction({}, tx => forgetFailures(tx, who.email, input.ip));
-  wantPassword(input.password, who.email);
+  requirePassword(input.password, who.email);
   const passwordHash = await hashPassword(input.password);
   await changeOperators(deps, async tx => {
     const still = await findOperatorCredential(tx, who.email);
@@ -209,12 +209,12 @@ export async function changePassword(
   });
 }
 
-function wantPassword(password: string, email: string): void {
+function requirePassword(password: string, email: string): void {
   const faults = passwordFaults(password, email, '/password');
   if (faults.length > 0) throw invalidInput(faults);
 }
 
-async function wantOperator(tx: Transaction, id: string): Promise<ListedOperator> {
+async function requireOperator(tx: Transaction, id: string): Promise<ListedOperator> {
   const operator = await findOperator(tx, id);
   if (operator === null) throw new GuardError('not_found', 'There is no operator with this id.');
   return operator;

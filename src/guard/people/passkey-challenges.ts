@@ -22,7 +22,7 @@ export function newChallenge(deps: Deps, about: string): string {
 }
 
 /** Throws unless the challenge was made here for this and is not too old. */
-export function wantChallenge(deps: Deps, about: string, challenge: string): void {
+export function requireChallenge(deps: Deps, about: string, challenge: string): void {
   const [, body = '', until = '0', code = ''] = PARTS.exec(textOf(challenge)) ?? [];
   if (!sameText(code, codeOf(deps, about, body))) {
     throw new GuardError('invalid_input', 'The passkey answered another question than this one. Try again.');
@@ -30,7 +30,7 @@ export function wantChallenge(deps: Deps, about: string, challenge: string): voi
   if (Number(until) <= deps.now()) throw tooLate('This took too long. Try again.');
 }
 
-/** Throws if the challenge was answered before. It comes after `wantChallenge`, in the transaction of what follows. */
+/** Throws if the challenge was answered before. It comes after `requireChallenge`, in the transaction of what follows. */
 export async function spendChallenge(tx: Queries, deps: Deps, challenge: string): Promise<void> {
   const now = deps.now();
   await removeOldAnswered(tx, now);

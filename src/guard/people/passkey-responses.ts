@@ -56,10 +56,10 @@ export async function readMade(
   made: MadePasskey,
   expected: { challenge: string; rp: RelyingParty },
 ): Promise<NewCredential> {
-  wantOwnPage(made, expected.rp);
+  requireOwnPage(made, expected.rp);
   const { verifyRegistrationResponse } = await library();
   const verified = await attempt(async () => {
-    await wantNoCertificate(made);
+    await requireNoCertificate(made);
     return verifyRegistrationResponse({
       response: {
         ...made,
@@ -93,7 +93,7 @@ export async function readSigned(
   signed: SignedChallenge,
   expected: { challenge: string; rp: RelyingParty; publicKey: string; counter: number },
 ): Promise<number | null> {
-  wantOwnPage(signed, expected.rp);
+  requireOwnPage(signed, expected.rp);
   const { verifyAuthenticationResponse } = await library();
   const { userHandle: _, ...response } = signed.response;
   const verified = await attempt(() =>
@@ -129,7 +129,7 @@ async function attempt<T>(verify: () => Promise<T>): Promise<T | null> {
  * Browsers send no certificate of the authenticator, because none is asked for. One that comes all the same is refused:
  * to verify it, the library would fetch addresses that it names.
  */
-async function wantNoCertificate({ response }: MadePasskey): Promise<void> {
+async function requireNoCertificate({ response }: MadePasskey): Promise<void> {
   const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
   const made = decodeAttestationObject(new Uint8Array(Buffer.from(response.attestationObject, 'base64url')));
   const bare =
@@ -139,7 +139,7 @@ async function wantNoCertificate({ response }: MadePasskey): Promise<void> {
 }
 
 /** A wrong address is mostly a wrong setting, so it gets a message of its own. */
-function wantOwnPage(answer: MadePasskey | SignedChallenge, { origin }: RelyingParty): void {
+function requireOwnPage(answer: MadePasskey | SignedChallenge, { origin }: RelyingParty): void {
   if (clientDataOf(answer)?.origin === origin) return;
   throw new GuardError('forbidden', `Passkeys work only on pages of ${origin}.`);
 }

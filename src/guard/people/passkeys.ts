@@ -20,7 +20,7 @@ import { recordChange } from '../changes.ts';
 import type { Deps } from '../deps.ts';
 import { OPERATORS_LOCK } from '../locks.ts';
 import { changeOperators } from './admins.ts';
-import { CHALLENGE_MS, newChallenge, spendChallenge, wantChallenge } from './passkey-challenges.ts';
+import { CHALLENGE_MS, newChallenge, requireChallenge, spendChallenge } from './passkey-challenges.ts';
 import {
   ALGORITHMS,
   challengeIn,
@@ -60,9 +60,9 @@ export function rpOf(
 
 /** What the browser needs in order to make a passkey, in the JSON form of WebAuthn. */
 export async function beginAdding(deps: Deps, who: SignedIn, rp: RelyingParty) {
-  await wantFresh(deps, who);
+  await requireFresh(deps, who);
   const own = await listPasskeys(deps.db, who.operatorId);
-  wantRoom(own);
+  requireRoom(own);
   return {
     rp: { id: rp.id, name: 'Toolgate' },
     user: { id: handleOf(who.operatorId), name: who.email, displayName: who.email },
@@ -86,12 +86,12 @@ export async function finishAdding(
   { name, response }: { name: string; response: MadePasskey },
 ): Promise<PasskeyRecord> {
   const challenge = challengeIn(response);
-  wantChallenge(deps, adding(who.operatorId), challenge);
+  requireChallenge(deps, adding(who.operatorId), challenge);
   const credential = await readMade(response, { challenge, rp });
   return changeOperators(deps, async tx => {
     // The operator may have been reset or removed meanwhile.
-    await wantFresh({ ...deps, db: tx }, who);
-    wantRoom(await listPasskeys(tx, who.operatorId));
+    await requireFresh({ ...deps, db: tx }, who);
+    requireRoom(await listPasskeys(tx, who.operatorId));
     await spendChallenge(tx, deps, challenge);
     const passkey = {
       ...credential,
@@ -108,7 +108,7 @@ export async function finishAdding(
   });
 }
 
-async function wantFresh(
+async function requireFresh(
   { db, now }: Pick<Deps, 'now'> & { db: Pick<Transaction, 'all' | 'run'> },
   { signInId }: SignedIn,
 ): Promise<void> {
@@ -120,7 +120,7 @@ async function wantFresh(
   );
 }
 
-function wantRoom(own: readonly PasskeyRecord[]): void {
+function requireRoom(own: readonly PasskeyRecord[]): void {
   if (own.length < MAX_PASSKEYS) return;
   throw new GuardError('conflict', `You have ${MAX_PASSKEYS} passkeys. Remove one first.`);
 }
@@ -132,7 +132,7 @@ export async function renamePasskey(
   name: string,
 ): Promise<PasskeyRecord> {
   return changeOperators(deps, async tx => {
-    const passkey = await wantOwn(tx, who, id);
+    const passkey = await requireOwn(tx, who, id);
     if (passkey.name === name) return passkey;
     await updatePasskeyName(tx, id, name);
     const detail = { from: passkey.name, to: name };
@@ -143,7 +143,7 @@ export async function renamePasskey(
 
 export async function removePasskey(deps: Deps, who: SignedIn, id: string): Promise<void> {
   await changeOperators(deps, async tx => {
-    const { name } = await wantOwn(tx, who, id);
+    const { name } = await requireOwn(tx, who, id);
     await remove(tx, id);
     if (!(await canSignIn(tx, who.operatorId, deps.settings.oidcIssuer))) {
       throw new GuardError('conflict', 'This passkey is your only way to sign in.');
@@ -152,7 +152,7 @@ export async function removePasskey(deps: Deps, who: SignedIn, id: string): Prom
   });
 }
 
-async function wantOwn(tx: Transaction, { operatorId }: SignedIn, id: string): Promise<PasskeyRecord> {
+async function requireOwn(tx: Transaction, { operatorId }: SignedIn, id: string): Promise<PasskeyRecord> {
   const passkey = await findPasskey(tx, id);
   if (passkey?.operatorId === operatorId) return passkey;
   throw new GuardError('not_found', 'You have no passkey with this id.');
@@ -188,7 +188,7 @@ export function finishPasskeySignIn(
 
 async function tryPasskey(deps: Deps, rp: RelyingParty, response: SignedChallenge, browser: Browser) {
   const challenge = challengeIn(response);
-  wantChallenge(deps, SIGN_IN, challenge);
+  requireChallenge(deps, SIGN_IN, challenge);
   const account = `passkey ${response.id}`;
   await admitAttempt(deps, account, browser.ip);
   const passkey = await findPasskey(deps.db, response.id);

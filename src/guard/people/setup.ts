@@ -38,7 +38,7 @@ export async function offerSetup(deps: Deps): Promise<string | null> {
 }
 
 /** Throws if the link of this token does not work, and says what to do. */
-export async function wantSetupLink(deps: Deps, token: string): Promise<void> {
+export async function requireSetupLink(deps: Deps, token: string): Promise<void> {
   if ((await anyAdmin(deps.db, deps)) || !(await setupLinkStands(deps.db, hashToken(token))))
     throw await setupGone(deps.db, deps);
 }
@@ -59,7 +59,7 @@ export async function setUpFirstAdmin(
   const faults = passwordFaults(input.password, email, '/password');
   if (faults.length > 0) throw invalidInput(faults);
   // The link is checked before the expensive hashing, which only the holder of a valid link may cause.
-  await wantSetupLink(deps, input.token);
+  await requireSetupLink(deps, input.token);
   const passwordHash = await hashPassword(input.password);
   const known = await findOperatorCredential(deps.db, email);
   return changeAccount(deps, known?.id ?? '', async (tx, endWaysIn) => {

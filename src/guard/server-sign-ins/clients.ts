@@ -56,7 +56,7 @@ export async function clientFor(
   const kept = await keptClient(deps, tool.id, server.issuer);
   if (clientId !== undefined) {
     const entered = clientOf(server, clientId, clientSecret ?? null, null);
-    if (kept === null) await wantNoOther(deps, tool.id);
+    if (kept === null) await requireNoOther(deps, tool.id);
     if (kept?.id !== clientId)
       await keep(deps, tool.id, server.issuer, { ...entered, entered: true, redirectUri, until: null });
     return entered;
@@ -92,7 +92,7 @@ function keep(deps: Deps, toolId: string, issuer: string, client: KeptClient): P
 }
 
 /** An entered client is bound to the first authorization server that it is used with: its secret goes nowhere else. */
-async function wantNoOther(deps: Deps, toolId: string): Promise<void> {
+async function requireNoOther(deps: Deps, toolId: string): Promise<void> {
   if ((await countServerClients(deps.db, toolId)) === 0) return;
   throw unusable(
     'It now names another authorization server than the one for which the client was entered. If that is right, enter the client again.',

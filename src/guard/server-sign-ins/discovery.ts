@@ -5,7 +5,7 @@
 import type * as OAuth from 'oauth4webapi';
 import type { ConnectedTool } from '../../store/connected-tools.ts';
 import { type Challenge, readChallenge, readScopes } from './challenge.ts';
-import { type Server, wantOwnHost } from './endpoints.ts';
+import { requireOwnHost, type Server } from './endpoints.ts';
 import { readObject, type Step, unusable } from './requests.ts';
 
 export interface Discovered {
@@ -168,7 +168,7 @@ async function checked(
     throw unusable('Its authorization server does not support PKCE with S256.');
   const endpoint = async (address: unknown, what: string): Promise<string> => {
     const wanted = await step.want(address, what);
-    wantOwnHost(issuer, wanted, what, trustedHosts);
+    requireOwnHost(issuer, wanted, what, trustedHosts);
     return wanted;
   };
   const server: Server = {

@@ -23,7 +23,12 @@ export type Server = {
 const KNOWN: Record<string, readonly string[]> = { 'https://accounts.google.com': ['oauth2.googleapis.com'] };
 
 /** Throws unless the endpoint is on the issuer's own host, or on one that an admin trusts. */
-export function wantOwnHost(issuer: URL, endpoint: string, what: string, trusted: readonly string[]): void {
+export function requireOwnHost(
+  issuer: URL,
+  endpoint: string,
+  what: string,
+  trusted: readonly string[],
+): void {
   const url = new URL(endpoint);
   const others = [...(KNOWN[issuer.href.replace(/\/$/, '')] ?? []), ...trusted];
   if (isSameHost(issuer, url) || others.includes(url.host)) return;
@@ -55,7 +60,7 @@ export function changeOf({ authorizationServer: pinned }: ConnectedTool, server:
 }
 
 /** Throws if it is another one. */
-export function wantPinned(tool: ConnectedTool, server: Server): void {
+export function requirePinned(tool: ConnectedTool, server: Server): void {
   const change = changeOf(tool, server);
   if (change === null) return;
   throw unusable(

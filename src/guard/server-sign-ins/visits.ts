@@ -25,7 +25,7 @@ import { decryptHeaders, decryptOAuth, noSuchTool } from '../tool-servers/connec
 import { listedScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
 import { type Discovered, discover } from './discovery.ts';
-import { changeOf, pinOf, wantPinned } from './endpoints.ts';
+import { changeOf, pinOf, requirePinned } from './endpoints.ts';
 import { encryptTokens, tokensOf } from './kept-tokens.ts';
 import { type Requests, type Step, Unanswered, unusable } from './requests.ts';
 import { Declined, type Exchange, exchangeCode, isUnknownClient, type Tokens } from './tokens.ts';
@@ -110,7 +110,7 @@ export class Visits {
     const found = await discover(await this.#library(), step, tool, headers, trustedHosts);
     const { server, resource } = found;
     // Only an admin signs in for a key, and their page says what has changed.
-    if (owner !== '') wantPinned(tool, server);
+    if (owner !== '') requirePinned(tool, server);
     const row = await findServerSignIn(this.#deps.db, tool.id, owner);
     const scopes = entered ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
     const { origin, pathname } = new URL(server.authorization_endpoint);
@@ -229,9 +229,9 @@ export class Visits {
       const isSame = tool.target === visit.target && clientId === visit.enteredClient;
       if (!isSame || (tool.oauthAs === 'key') !== (personId === ''))
         throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
-      await wantUsable(tx, keyId, owner, now);
+      await requireUsable(tx, keyId, owner, now);
       const isAccepted = owner === null && tool.authorizationServer === (visit.known ?? null);
-      if (!isAccepted) wantPinned(tool, server);
+      if (!isAccepted) requirePinned(tool, server);
       const pin = pinOf(server);
       if (tool.authorizationServer !== pin) await pinAuthorizationServer(tx, toolId, pin);
       const signIn = {
@@ -254,7 +254,7 @@ export class Visits {
 }
 
 /** Throws unless the key is valid and, for a person, open to them. */
-async function wantUsable(
+async function requireUsable(
   tx: Transaction,
   keyId: string,
   personId: string | null,

@@ -24,7 +24,7 @@ import { giveHint } from '../hints.ts';
 import { newId } from '../ids.ts';
 import { noSuchKey } from '../keys.ts';
 import { keyLock } from '../locks.ts';
-import { type TargetRules, wantTarget } from '../outgoing/addresses.ts';
+import { requireTarget, type TargetRules } from '../outgoing/addresses.ts';
 import { hashToken, type Vault } from '../secrets.ts';
 
 /** How we sign in to a server that wants OAuth. */
@@ -55,7 +55,7 @@ export async function connectTool(
   keyId: string,
   input: ConnectedToolInput,
 ): Promise<ConnectedTool> {
-  if (input.transport !== 'stdio') await wantTarget(input.target, rules);
+  if (input.transport !== 'stdio') await requireTarget(input.target, rules);
   const id = newId();
   const { headers, oauth = null, ...rest } = input;
   const headersEncrypted = encryptHeaders(deps.vault, id, headers);
@@ -157,7 +157,7 @@ export async function compareDefinitions(
     const at = deps.now();
     const pins = await listPins(tx, id);
     const found = news(digested, pins);
-    wantRoom(pins, found);
+    requireRoom(pins, found);
     for (const { is, toolName, digest, definition: value } of found) {
       const definition = writeJson(value);
       if (is === 'first')
@@ -196,7 +196,7 @@ function digestOf(seen: SeenDefinition): DigestedDefinition {
  * A server must not fill the store. Old pins are never dropped: the server could then show another definition
  * unnoticed.
  */
-function wantRoom(pins: readonly Pin[], found: readonly News[]): void {
+function requireRoom(pins: readonly Pin[], found: readonly News[]): void {
   const names = pins.length + found.filter(each => each.is === 'first').length;
   const size = [...pins, ...found].reduce((sum, each) => sum + each.size, 0);
   if (names <= MAX_PINNED && size <= MAX_PINNED_CHARACTERS) return;

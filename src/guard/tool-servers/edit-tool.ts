@@ -9,7 +9,7 @@ import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import { keyLock } from '../locks.ts';
-import { type TargetRules, wantTarget } from '../outgoing/addresses.ts';
+import { requireTarget, type TargetRules } from '../outgoing/addresses.ts';
 import {
   decryptHeaders,
   decryptOAuth,
@@ -40,7 +40,7 @@ export async function editTool(
 ): Promise<ConnectedTool> {
   const known = await findConnectedTool(deps.db, keyId, id);
   if (known === null) throw noSuchTool();
-  if (changes.target !== undefined && known.transport !== 'stdio') await wantTarget(changes.target, rules);
+  if (changes.target !== undefined && known.transport !== 'stdio') await requireTarget(changes.target, rules);
   try {
     const edited = await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
       const before = await findConnectedTool(tx, keyId, id);

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { APPROVAL_STATUSES, RESOLUTIONS } from '../../core/approvals/approval.ts';
 import { fingerprintOf } from '../../core/approvals/assertion.ts';
-import { beginAnswer, wantApproval } from '../../guard/approvals/approvals.ts';
+import { beginAnswer, requireApproval } from '../../guard/approvals/approvals.ts';
 import { proofsOf } from '../../guard/approvals/proofs.ts';
 import { votesFor } from '../../guard/approvals/votes.ts';
 import { rpOf } from '../../guard/people/passkeys.ts';
@@ -108,7 +108,7 @@ export const approvalProofRoutes: Route[] = [
     description: '`toolgate approvals verify` checks them without trusting this service.',
     answers: { 200: { description: 'The answers that were signed.', schema: proofs } },
     handle: async ({ services: { deps }, params }) => {
-      const approval = await wantApproval(deps, params['referenceId'] ?? '');
+      const approval = await requireApproval(deps, params['referenceId'] ?? '');
       const { id, toolCallId, serverName, toolName, createdAt, argsDigest, status, resolvedAt } = approval;
       const [cast, signed] = await Promise.all([votesFor(deps.db, [approval]), proofsOf(deps, approval)]);
       return Response.json({

@@ -6,7 +6,7 @@ import { DECISIONS } from '../../core/decision/decide.ts';
 import { ACTIONS } from '../../core/policy/policy.ts';
 import { SURFACES } from '../../core/text/surface.ts';
 import { attention, lackingFor } from '../../guard/approvals/able.ts';
-import { resolveByOperator, wantApproval, withdraw } from '../../guard/approvals/approvals.ts';
+import { requireApproval, resolveByOperator, withdraw } from '../../guard/approvals/approvals.ts';
 import { type Context, contextOf } from '../../guard/approvals/context.ts';
 import { freedCall } from '../../guard/approvals/freed.ts';
 import { listedDetails, type ShownDetails, shownDetails } from '../../guard/approvals/shown-details.ts';
@@ -290,7 +290,7 @@ export const approvalAdminRoutes: Route[] = [
     answers: { 200: { description: 'The approval.', schema: wholeApproval } },
     handle: async incoming => {
       const { deps } = incoming.services;
-      const found = await wantApproval(deps, incoming.params['referenceId'] ?? '');
+      const found = await requireApproval(deps, incoming.params['referenceId'] ?? '');
       const [shown, context, notifications, freed, details, lacking] = await Promise.all([
         listed(deps, found),
         contextOf(deps, found),

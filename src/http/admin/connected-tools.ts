@@ -258,7 +258,7 @@ export const connectedToolRoutes: Route[] = [
             transport: given.transport,
             target: given.url,
             headers: given.headers ?? null,
-            oauth: wantOAuth(given),
+            oauth: requireOAuth(given),
           };
       const keyId = incoming.params['id'] ?? '';
       const tool = await connectTool(services.deps, actorOf(incoming), services.targetRules, keyId, input);
@@ -304,7 +304,7 @@ export const connectedToolRoutes: Route[] = [
 ];
 
 /** `auth` and `oauth` go together, and the header of the sign-in is not set otherwise. */
-function wantOAuth(given: {
+function requireOAuth(given: {
   auth?: z.output<typeof auth> | undefined;
   oauth?: OAuthSettings | undefined;
   headers?: Record<string, string> | undefined;

@@ -18,7 +18,7 @@ import { listPasskeys, type PasskeyRecord } from '../../store/passkeys.ts';
 import { cookieFor } from '../serving/cookie.ts';
 import { iso, isoOrNull, isoTime, label } from '../serving/fields.ts';
 import { requireSender } from '../serving/origin.ts';
-import { browserOptions, madePasskey, signedChallenge, wantRp } from '../serving/passkey-fields.ts';
+import { browserOptions, madePasskey, requireRp, signedChallenge } from '../serving/passkey-fields.ts';
 import { type Incoming, type Route, route, signedInOf } from '../serving/route.ts';
 import { browserOf, me, signedInAnswer } from './sign-ins.ts';
 
@@ -51,7 +51,7 @@ export async function passkeySignInFrom(
   response: z.output<typeof signedChallenge>,
 ) {
   const { services, request } = incoming;
-  const rp = wantRp(services, request);
+  const rp = requireRp(services, request);
   const { operator, secret } = await finishPasskeySignIn(services.deps, rp, response, browserOf(incoming));
   return { operator, cookie: cookieFor(services.config, secret) };
 }
@@ -106,7 +106,7 @@ export const passkeyRoutes: Route[] = [
     handle: async incoming => {
       const { services, request } = incoming;
       const who = signedInOf(incoming);
-      return Response.json(await beginAdding(services.deps, who, wantRp(services, request)), noStore);
+      return Response.json(await beginAdding(services.deps, who, requireRp(services, request)), noStore);
     },
   }),
   route({
@@ -124,7 +124,7 @@ export const passkeyRoutes: Route[] = [
     handle: async incoming => {
       const { services, request, body } = incoming;
       const who = signedInOf(incoming);
-      const added = await finishAdding(services.deps, who, wantRp(services, request), body);
+      const added = await finishAdding(services.deps, who, requireRp(services, request), body);
       return Response.json(await show(added), { status: 201 });
     },
   }),
@@ -175,7 +175,7 @@ export const passkeyRoutes: Route[] = [
     },
     handle: ({ services, request }) => {
       requireSender(services.config, request, 'own page', 'program');
-      return Response.json(beginPasskeySignIn(services.deps, wantRp(services, request)), noStore);
+      return Response.json(beginPasskeySignIn(services.deps, requireRp(services, request)), noStore);
     },
   }),
   route({

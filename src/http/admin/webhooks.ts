@@ -11,8 +11,8 @@ import {
   createWebhook,
   deleteWebhook,
   redeliver,
+  requireWebhook,
   rotateSecret,
-  wantWebhook,
 } from '../../guard/outgoing/webhooks.ts';
 import {
   type AttemptRecord,
@@ -197,7 +197,7 @@ export const webhookRoutes: Route[] = [
     summary: 'Send a signed event of type `webhook.test` now and see what the receiver answers',
     answers: { 200: { description: 'The result of the attempt.', schema: attempt.omit({ at: true }) } },
     handle: async ({ services: { deps, targetRules }, params }) => {
-      const webhook = await wantWebhook(deps.db, params['id'] ?? '');
+      const webhook = await requireWebhook(deps.db, params['id'] ?? '');
       const body = { type: 'webhook.test', timestamp: iso(deps.now()), data: { webhookId: webhook.id } };
       return Response.json(await tryOnce(deps, targetRules, webhook, newId(), JSON.stringify(body)));
     },
@@ -211,7 +211,7 @@ export const webhookRoutes: Route[] = [
     query: z.strictObject(page),
     answers: { 200: { description: 'Deliveries.', schema: list('deliveries', delivery) } },
     handle: async ({ services: { deps }, params, query }) => {
-      const webhook = await wantWebhook(deps.db, params['id'] ?? '');
+      const webhook = await requireWebhook(deps.db, params['id'] ?? '');
       const rows = await listDeliveries(deps.db, webhook.id, query.limit + 1, before(query));
       const attempts =
         rows.length === 0

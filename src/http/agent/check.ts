@@ -12,7 +12,7 @@ import { fit, gone } from '../serving/body.ts';
 import { text, uuid } from '../serving/fields.ts';
 import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
 import type { Services } from '../serving/services.ts';
-import { judge } from '../serving/submit-check.ts';
+import { submitCheck } from '../serving/submit-check.ts';
 import { beginSpan, ending } from '../serving/tracing.ts';
 
 /** The value itself is passed on and not a copy, so that what is checked is what was sent. */
@@ -127,5 +127,5 @@ function answer(
     startedAt,
     span,
   };
-  return judge(services, asked, identifyMs, verdict => Response.json(verdict));
+  return submitCheck(services, asked, identifyMs, verdict => Response.json(verdict));
 }

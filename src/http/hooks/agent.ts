@@ -11,9 +11,9 @@ import { SEPARATOR, splitName } from '../../core/text/name.ts';
 import { isObject, type Json, type JsonObject, MAX_CHECK_VALUES, parseJson } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import type { Asked } from './door.ts';
-import { told } from './told.ts';
+import { refusalText } from './refusal-text.ts';
 
-export interface Told {
+export interface AgentAnswer {
   decision: 'allow' | Pending;
   reason: string;
 }
@@ -31,7 +31,7 @@ export interface AgentDoor {
   /** What the agent can be told of a call that waits, besides that it is denied. */
   ways?: (event: JsonObject) => readonly Pending[];
   /** What its command writes and returns. */
-  speak: (told: Told, event: JsonObject) => Output;
+  speak: (told: AgentAnswer, event: JsonObject) => Output;
   /** How its command refuses when there is no verdict, if not by the reason on standard error and exit code 2. */
   refuse?: (reason: string, event: JsonObject | null) => Output;
 }
@@ -39,7 +39,7 @@ export interface AgentDoor {
 /** The door of an agent that can also ask over HTTP. */
 export interface HttpDoor extends AgentDoor {
   /** `event` is null if it could not be read. */
-  answer: (told: Told, event: JsonObject | null) => JsonObject;
+  answer: (told: AgentAnswer, event: JsonObject | null) => JsonObject;
 }
 
 export const output = (stdout: string): Output => ({ stdout, stderr: '', exitCode: 0 });
@@ -47,11 +47,11 @@ export const json = (answer: JsonObject): Output => output(`${JSON.stringify(ans
 export const blocked = (reason: string): Output => ({ stdout: '', stderr: `${reason}\n`, exitCode: 2 });
 
 /** What an agent is told of a verdict; `waits` says what becomes of a call that waits. */
-export function toldOf(verdict: Verdict, waits: Pending, handedTo?: HandedTo): Told {
+export function agentAnswerOf(verdict: Verdict, waits: Pending, handedTo?: HandedTo): AgentAnswer {
   const { decision, reason, referenceId } = verdict;
-  if (decision !== 'pending') return { decision, reason: told(verdict) };
+  if (decision !== 'pending') return { decision, reason: refusalText(verdict) };
   if (referenceId === undefined) return { decision: handedTo === 'proxy' ? 'allow' : 'ask', reason };
-  return { decision: waits === 'defer' ? 'defer' : 'deny', reason: told(verdict) };
+  return { decision: waits === 'defer' ? 'defer' : 'deny', reason: refusalText(verdict) };
 }
 
 /** What an agent is told if there is no verdict. */

@@ -7,8 +7,16 @@ import type { GuardError } from '../../core/errors.ts';
 import { surfaceName } from '../../core/text/surface.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { type Route, route } from '../serving/route.ts';
-import { judge } from '../serving/submit-check.ts';
-import { type AgentDoor, blocked, type HttpDoor, type Output, output, reasonOf, toldOf } from './agent.ts';
+import { submitCheck } from '../serving/submit-check.ts';
+import {
+  type AgentDoor,
+  agentAnswerOf,
+  blocked,
+  type HttpDoor,
+  type Output,
+  output,
+  reasonOf,
+} from './agent.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
@@ -67,7 +75,7 @@ function overHttp(agent: HttpAgent): Route {
       'The answer is 200 in the shape that the agent expects, also for refusals. An event that is not about a call is answered with `{}`, and nothing is recorded.',
     body: event,
     asked: body => asked(body) ?? Response.json({}),
-    answer: (verdict, body) => answer(toldOf(verdict, 'deny', receiverOf(asked(body)?.call)), body),
+    answer: (verdict, body) => answer(agentAnswerOf(verdict, 'deny', receiverOf(asked(body)?.call)), body),
     refuse: (error, body) => answer({ decision: 'deny', reason: reasonOf(error) }, body),
   });
 }
@@ -90,8 +98,8 @@ function byCommand(agent: Agent): Route {
       const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);
       if (waits === 'ask') question.handedTo ??= 'terminal';
-      return judge(services, question, identifyMs, verdict =>
-        Response.json(speak(toldOf(verdict, waits, question.handedTo), body)),
+      return submitCheck(services, question, identifyMs, verdict =>
+        Response.json(speak(agentAnswerOf(verdict, waits, question.handedTo), body)),
       );
     },
     refusal: (error, _, read) => refused(error, refusalOf(agent, error, (read as JsonObject) ?? null)),

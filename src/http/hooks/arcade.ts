@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { doorRoute } from './door.ts';
-import { told } from './told.ts';
+import { refusalText } from './refusal-text.ts';
 
 const body = z.looseObject({
   execution_id: z.string(),
@@ -37,6 +37,8 @@ export const arcadeRoute = doorRoute<z.output<typeof body>>({
     args: inputs ?? undefined,
   }),
   answer: (verdict): Answered =>
-    verdict.decision === 'allow' ? { code: 'OK' } : { code: 'CHECK_FAILED', error_message: told(verdict) },
+    verdict.decision === 'allow'
+      ? { code: 'OK' }
+      : { code: 'CHECK_FAILED', error_message: refusalText(verdict) },
   refuse: (error): Answered => ({ code: 'CHECK_FAILED', error_message: error.message }),
 });

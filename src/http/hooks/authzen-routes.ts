@@ -7,7 +7,7 @@ import { listConnectedTools } from '../../store/connected-tools.ts';
 import { fit } from '../serving/body.ts';
 import { baseUrl } from '../serving/origin.ts';
 import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
-import { judge, judgeAll } from '../serving/submit-check.ts';
+import { submitCheck, submitChecks } from '../serving/submit-check.ts';
 import {
   askedOf,
   decision,
@@ -91,7 +91,7 @@ export const authzenMetadata: Route = route({
 async function evaluate(incoming: Incoming<unknown, unknown>, body: Evaluation): Promise<Response> {
   const only = wantsServer(body) ? await onlyServer(incoming) : null;
   const question = namedQuestion('authzen', askedOf(body, only), incoming);
-  return judge(incoming.services, question, incoming.identifyMs, verdict =>
+  return submitCheck(incoming.services, question, incoming.identifyMs, verdict =>
     Response.json(decisionOf(verdict)),
   );
 }
@@ -111,7 +111,7 @@ async function evaluateAll(incoming: Incoming<Batch, unknown>): Promise<Response
   const semantic = body.options?.evaluations_semantic ?? 'execute_all';
   // The time since the arrival counts toward the time limit, so that evaluations in turn have that of one check.
   const evaluations = await answersTo(items, semantic, asked =>
-    judgeAll(services, asked, performance.now() - startedAt),
+    submitChecks(services, asked, performance.now() - startedAt),
   );
   return Response.json({ evaluations });
 }

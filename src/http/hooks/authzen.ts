@@ -11,7 +11,7 @@ import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { headersOf, STATUS } from '../serving/errors.ts';
 import type { Asked } from './door.ts';
-import { told } from './told.ts';
+import { refusalText } from './refusal-text.ts';
 
 /** The value itself is passed on and not a copy, so that what is judged is what was sent. */
 const object = z.custom<JsonObject>(isObject, 'must be an object').meta({ type: 'object' });
@@ -127,7 +127,7 @@ export function decisionOf(verdict: Verdict): DecisionAnswer {
       context: { reason: 'approval_required', evaluation_id: toolCallId, access_request },
     };
   }
-  return { decision: verdict.decision === 'allow', context: { reason: told(verdict), toolCallId } };
+  return { decision: verdict.decision === 'allow', context: { reason: refusalText(verdict), toolCallId } };
 }
 
 /** An evaluation of a batch that could not be decided. */

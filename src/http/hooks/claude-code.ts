@@ -2,7 +2,16 @@
 
 import { AGENTS, type AgentName, eventName } from '../../core/agents.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
-import { argumentsIn, type HttpDoor, inFolder, isCall, json, namedCall, type Told, textIn } from './agent.ts';
+import {
+  type AgentAnswer,
+  argumentsIn,
+  type HttpDoor,
+  inFolder,
+  isCall,
+  json,
+  namedCall,
+  textIn,
+} from './agent.ts';
 import type { Asked } from './door.ts';
 
 const CALLS = ['PreToolUse', 'PermissionRequest'];
@@ -14,7 +23,7 @@ export const claudeCode: HttpDoor = {
   speak: (told, event) => json(answerOf(told, event)),
 };
 
-export function answerOf(told: Told, event: JsonObject | null): JsonObject {
+export function answerOf(told: AgentAnswer, event: JsonObject | null): JsonObject {
   return isPermission(event) ? permission(told) : beforeUse(told);
 }
 
@@ -34,7 +43,7 @@ function isPermission(event: JsonObject | null): boolean {
   return event !== null && nameOf(event) === 'PermissionRequest';
 }
 
-function beforeUse({ decision, reason }: Told): JsonObject {
+function beforeUse({ decision, reason }: AgentAnswer): JsonObject {
   return {
     hookSpecificOutput: {
       hookEventName: 'PreToolUse',
@@ -45,7 +54,7 @@ function beforeUse({ decision, reason }: Told): JsonObject {
 }
 
 /** Without a decision its dialog appears, in which the person at the terminal decides. */
-function permission({ decision, reason }: Told): JsonObject {
+function permission({ decision, reason }: AgentAnswer): JsonObject {
   if (decision === 'ask') return {};
   const answer = decision === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: reason };
   return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: answer } };

@@ -4,7 +4,16 @@
 import { AGENTS, eventName } from '../../core/agents.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
-import { argumentsIn, type HttpDoor, inFolder, isCall, json, namedCall, type Told, textIn } from './agent.ts';
+import {
+  type AgentAnswer,
+  argumentsIn,
+  type HttpDoor,
+  inFolder,
+  isCall,
+  json,
+  namedCall,
+  textIn,
+} from './agent.ts';
 
 const BEFORE = ['PreToolUse', 'preToolUse'];
 const PERMISSION = ['PermissionRequest', 'permissionRequest'];
@@ -29,7 +38,7 @@ export const copilot: HttpDoor = {
   refuse: (reason, event) => json(answerOf({ decision: 'deny', reason }, event)),
 };
 
-export function answerOf(told: Told, event: JsonObject | null): JsonObject {
+export function answerOf(told: AgentAnswer, event: JsonObject | null): JsonObject {
   const name = event === null ? null : eventName(event, AGENTS.copilot);
   if (name !== null && BEFORE.includes(name)) return beforeUse(told);
   if (name !== null && PERMISSION.includes(name)) return permission(told);
@@ -45,11 +54,11 @@ function nameOf(event: JsonObject): string | null {
   return name ?? (isBefore ? 'preToolUse' : null);
 }
 
-const beforeUse = ({ decision, reason }: Told): JsonObject => ({
+const beforeUse = ({ decision, reason }: AgentAnswer): JsonObject => ({
   permissionDecision: decision,
   permissionDecisionReason: reason,
 });
 
-function permission({ decision, reason }: Told): JsonObject {
+function permission({ decision, reason }: AgentAnswer): JsonObject {
   return decision === 'allow' ? { behavior: 'allow' } : { behavior: 'deny', message: reason };
 }

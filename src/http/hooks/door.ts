@@ -18,7 +18,7 @@ import { listConnectedTools, listToolNames } from '../../store/connected-tools.t
 import { bearer } from '../serving/auth.ts';
 import { carriedKey } from '../serving/key-headers.ts';
 import { type Answer, agentOf, type Incoming, type Route, route } from '../serving/route.ts';
-import { judge } from '../serving/submit-check.ts';
+import { submitCheck } from '../serving/submit-check.ts';
 
 /** Their request, as our call. */
 export interface Asked {
@@ -90,7 +90,7 @@ async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>
   const asked = door.asked(body, request, services.config);
   if (asked instanceof Response) return undecided(incoming, asked);
   const question = questionOf(door.surface, await proxied(asked, incoming), incoming);
-  return judge(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
+  return submitCheck(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
 }
 
 /** The answer to what no check follows: nothing else would find out that the key is not valid any more. */

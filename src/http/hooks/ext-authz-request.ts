@@ -4,9 +4,9 @@
 
 import { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject, MAX_CHECK_VALUES, parseJsonBytes } from '../../core/wire/json.ts';
-import { referenceIn } from '../../mcp/legs.ts';
 import { ENVELOPE, type Id, MODERN_VERSION, metaOf, RpcError } from '../../mcp/protocol.ts';
 import { readHeaderValue } from '../../mcp/schema.ts';
+import { referenceIn } from '../../mcp/translate.ts';
 import { isJson } from '../serving/body.ts';
 import type { Asked } from './door.ts';
 import { askedAt, isNamed, type Passed, passedOn } from './json-rpc.ts';
@@ -77,7 +77,7 @@ export function wantedBy(serverName: string, request: Request, message: Message 
   if (message === null) return byHeaders(serverName, request);
   const { passed, params } = message;
   if (passed.kind === 'answer') return { other: { kind: 'answer' } };
-  wantSame(request.headers, passed.kind === 'call' ? 'tools/call' : passed.method, params);
+  requireSame(request.headers, passed.kind === 'call' ? 'tools/call' : passed.method, params);
   if (passed.kind === 'other') return { other: { kind: 'method', name: passed.method } };
   return { asked: { ...askedAt(serverName, passed), referenceId: approvalIn(params) } };
 }
@@ -92,7 +92,7 @@ function approvalIn(params: JsonObject): string | null {
 }
 
 /** What the body says decides, but a client whose headers say something else may mean to mislead one of its readers. */
-function wantSame(headers: Headers, method: string, params: JsonObject): void {
+function requireSame(headers: Headers, method: string, params: JsonObject): void {
   const version = metaOf(params)[ENVELOPE.version];
   const said = headers.get('mcp-protocol-version');
   if (version !== undefined && said !== null && said !== version) throw contradiction('MCP-Protocol-Version');

@@ -8,7 +8,7 @@ import type { Verdict } from '../../guard/check/request.ts';
 import { CODES, errorMessage, type Id, RpcError } from '../../mcp/protocol.ts';
 import { readBytes } from '../serving/body.ts';
 import { type Incoming, type Route, route } from '../serving/route.ts';
-import { judge } from '../serving/submit-check.ts';
+import { submitCheck } from '../serving/submit-check.ts';
 import { DOOR, questionOf, refused, undecided } from './door.ts';
 import { invalid, isLetThrough, messageIn, serverOf, wantedBy } from './ext-authz-request.ts';
 import { notLetThrough } from './json-rpc.ts';
@@ -50,7 +50,7 @@ async function answer(incoming: Incoming<unknown, unknown>): Promise<Response> {
   const wanted = wantedBy(serverOf(serverIn(request, params['server']), request), request, message);
   if ('asked' in wanted) {
     const question = questionOf('ext-authz', wanted.asked, incoming);
-    return judge(services, question, identifyMs, verdict => answerTo(verdict, id));
+    return submitCheck(services, question, identifyMs, verdict => answerTo(verdict, id));
   }
   if (!isLetThrough(services.config.extAuthzOther, wanted.other)) throw notLetThrough();
   return undecided(incoming, allowed());

@@ -5,13 +5,13 @@ import { AGENTS, eventName } from '../../core/agents.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
 import {
+  type AgentAnswer,
   argumentsIn,
   extensionCall,
   type HttpDoor,
   inFolder,
   isCall,
   json,
-  type Told,
   textIn,
 } from './agent.ts';
 
@@ -36,6 +36,6 @@ export const grok: HttpDoor = {
   speak: told => json(answerOf(told)),
 };
 
-function answerOf({ decision, reason }: Told): JsonObject {
+function answerOf({ decision, reason }: AgentAnswer): JsonObject {
   return { decision, reason };
 }

@@ -23,7 +23,7 @@ export type Passed =
 /** Throws if it is none of them. */
 export function passedOn(message: Json): Passed {
   if (!isObject(message)) throw unreadable('it has to be one JSON-RPC message, and not a batch');
-  wantPlainNames(message, MEMBERS);
+  requirePlainNames(message, MEMBERS);
   const answers = Object.hasOwn(message, 'result') || Object.hasOwn(message, 'error');
   const { method } = message;
   if (answers && method === undefined) return { kind: 'answer' };
@@ -34,7 +34,7 @@ export function passedOn(message: Json): Passed {
 
 function callIn(params: Json | undefined): Passed {
   if (!isObject(params)) throw unreadable('a tools/call has params');
-  wantPlainNames(params, PARAMS);
+  requirePlainNames(params, PARAMS);
   const { name, arguments: args = null } = params;
   if (typeof name !== 'string') throw unreadable('a tools/call names a tool');
   if (args !== null && !isObject(args)) throw unreadable('the arguments of a tools/call are an object');
@@ -53,7 +53,7 @@ export function isNamed(others: readonly string[], method: string): boolean {
 }
 
 /** Throws unless a method that no rule decides about may pass. */
-export function wantLetThrough(method: string, others: readonly string[]): void {
+export function requireLetThrough(method: string, others: readonly string[]): void {
   if (!isNamed(others, method)) throw notLetThrough();
 }
 
@@ -68,7 +68,7 @@ const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']
 const PARAMS = new Set(['name', 'arguments', ...CONTINUATION]);
 
 /** A server written in Go takes `Method` for `method`, and `paramſ` for `params`, and of both the last one. */
-function wantPlainNames(object: JsonObject, known: ReadonlySet<string>): void {
+function requirePlainNames(object: JsonObject, known: ReadonlySet<string>): void {
   const folded = new Set([...known].map(fold));
   for (const name of Object.keys(object))
     if (!known.has(name) && folded.has(fold(name)))

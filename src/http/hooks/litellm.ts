@@ -10,9 +10,9 @@ import { isObject, type Json, MAX_CHECK_VALUES, parseJson } from '../../core/wir
 import type { Verdict } from '../../guard/check/request.ts';
 import { fit } from '../serving/body.ts';
 import { type Incoming, type Route, route } from '../serving/route.ts';
-import { judgeAll } from '../serving/submit-check.ts';
+import { submitChecks } from '../serving/submit-check.ts';
 import { type Asked, DOOR, questionOf, refused } from './door.ts';
-import { told } from './told.ts';
+import { refusalText } from './refusal-text.ts';
 
 /** Each costs a decision and an audit entry. */
 const MOST_CALLS = 100;
@@ -66,7 +66,7 @@ export const litellmRoute: Route = route({
 async function guard(incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, identifyMs } = incoming;
   const questions = asked(incoming.body).map(each => questionOf('litellm', each, incoming));
-  const verdicts = await judgeAll(services, questions, identifyMs);
+  const verdicts = await submitChecks(services, questions, identifyMs);
   return Response.json(answer(verdicts.map(orThrow)));
 }
 
@@ -88,7 +88,7 @@ export function asked({ input_type, structured_messages, tools, tool_calls }: Bo
 }
 
 export function answer(verdicts: readonly Verdict[]): Answered {
-  const stopped = verdicts.filter(({ decision }) => decision !== 'allow').map(told);
+  const stopped = verdicts.filter(({ decision }) => decision !== 'allow').map(refusalText);
   if (stopped.length === 0) return NONE;
   const more =
     stopped.length > MOST_TOLD ? [`${stopped.length - MOST_TOLD} more calls may not proceed.`] : [];

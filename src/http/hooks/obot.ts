@@ -6,9 +6,9 @@ import { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import type { Route } from '../serving/route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { askedAt, passedOn, wantLetThrough } from './json-rpc.ts';
+import { askedAt, passedOn, requireLetThrough } from './json-rpc.ts';
+import { refusalText } from './refusal-text.ts';
 import { signedByObot } from './signature.ts';
-import { told } from './told.ts';
 
 const body = z
   .custom<JsonObject>(isObject, 'must be an object')
@@ -29,10 +29,10 @@ const door: Door<JsonObject> = {
     if (isAnswer(message)) return ACCEPTED();
     const passed = passedOn(message);
     if (passed.kind === 'call') return askedAt(serverIn(request), passed);
-    if (passed.kind === 'other') wantLetThrough(passed.method, config.extAuthzOther);
+    if (passed.kind === 'other') requireLetThrough(passed.method, config.extAuthzOther);
     return ACCEPTED();
   },
-  answer: verdict => (verdict.decision === 'allow' ? ACCEPTED() : rejected(told(verdict))),
+  answer: verdict => (verdict.decision === 'allow' ? ACCEPTED() : rejected(refusalText(verdict))),
   refuse: error => rejected(error.message),
 };
 

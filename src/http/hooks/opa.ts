@@ -11,7 +11,7 @@ import { headersOf, STATUS } from '../serving/errors.ts';
 import { text } from '../serving/fields.ts';
 import type { Route } from '../serving/route.ts';
 import { doorRoute } from './door.ts';
-import { told } from './told.ts';
+import { refusalText } from './refusal-text.ts';
 
 const body = z.object({
   input: z.object({
@@ -60,7 +60,7 @@ function opa<Result>(
 
 function detailedOf(verdict: Verdict): z.output<typeof detailed> {
   const { decision } = verdict;
-  const reason = decision === 'pending' ? verdict.reason : told(verdict);
+  const reason = decision === 'pending' ? verdict.reason : refusalText(verdict);
   return { allow: decision === 'allow', decision, reason, referenceId: verdict.referenceId ?? null };
 }
 

@@ -6,9 +6,9 @@ import type { GuardError } from '../../core/errors.ts';
 import type { Json } from '../../core/wire/json.ts';
 import type { Route } from '../serving/route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { askedAt, notLetThrough, passedOn, wantLetThrough } from './json-rpc.ts';
+import { askedAt, notLetThrough, passedOn, requireLetThrough } from './json-rpc.ts';
+import { refusalText } from './refusal-text.ts';
 import { signedByToolHive } from './signature.ts';
-import { told } from './told.ts';
 
 const VERSION = 'v0.1.0';
 
@@ -49,13 +49,13 @@ const door: Door<Body> = {
     if (passed.kind === 'call') return askedAt(context.backend_server || context.server_name, passed);
     // ToolHive asks about no answers.
     if (passed.kind === 'answer') throw notLetThrough();
-    wantLetThrough(passed.method, config.extAuthzOther);
+    requireLetThrough(passed.method, config.extAuthzOther);
     return Response.json({ version: VERSION, uid, allowed: true } satisfies Answered);
   },
   answer: (verdict, { uid }): Answered =>
     verdict.decision === 'allow'
       ? { version: VERSION, uid, allowed: true }
-      : { version: VERSION, uid, allowed: false, reason: told(verdict) },
+      : { version: VERSION, uid, allowed: false, reason: refusalText(verdict) },
   refuse: (error: GuardError, read): Answered => ({
     version: VERSION,
     uid: read?.uid ?? '',

@@ -5,14 +5,14 @@
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
 import { isDocumentUrl } from '../../guard/people/client-documents.ts';
-import { mayRedirect, type OAuthClient, wantClient } from '../../guard/people/oauth-clients.ts';
+import { mayRedirect, type OAuthClient, requireClient } from '../../guard/people/oauth-clients.ts';
 import {
   type CodeRequest,
   consentFor,
   giveCode,
   keysOpenTo,
   requestFault,
-  wantConsent,
+  requireConsent,
 } from '../../guard/people/oauth-codes.ts';
 import { OAuthError } from '../../guard/people/oauth-error.ts';
 import { redirectFault } from '../../guard/people/redirects.ts';
@@ -96,7 +96,7 @@ async function ask(incoming: Incoming<unknown, Parameters>): Promise<Response> {
   // A document is fetched only for somebody who is signed in: strangers must not choose where this service sends requests,
   // nor make it redirect whoever opens a link.
   if (person === null && needsDocument(query)) return toSignIn(incoming, PATH + search);
-  const { client, asked } = await wantAsking(services, query, person);
+  const { client, asked } = await requireAsking(services, query, person);
   const fault = requestFault(asked, resourceOf(config));
   if (fault !== null) return backWith(services, asked, fault);
   if (person === null) return toSignIn(incoming, PATH + search);
@@ -122,10 +122,10 @@ async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Pr
     operator: person,
     services: { deps },
   } = visitor;
-  wantConsent(deps, person, body.request, body.consent);
+  requireConsent(deps, person, body.request, body.consent);
   // The page was made from this request; everything is checked again, because clients and settings change.
   const query = parameters.parse(fields(new URLSearchParams(body.request)));
-  const { client, asked } = await wantAsking(services, query, person);
+  const { client, asked } = await requireAsking(services, query, person);
   const fault = requestFault(asked, resourceOf(config));
   if (fault !== null) return backWith(services, asked, fault);
   if (body.answer === 'deny')
@@ -139,7 +139,7 @@ const needsDocument = ({ client_id: id = '', redirect_uri: uri = '' }: Parameter
   isDocumentUrl(id) && redirectFault(uri) === null;
 
 /** The client and what it asks for. Throws if it is not known, or may not be sent to its address. */
-async function wantAsking(
+async function requireAsking(
   { deps, config, clientDocuments, log }: Services,
   query: Parameters,
   person: SignedIn | null,
@@ -147,7 +147,7 @@ async function wantAsking(
   const { client_id: id = '', redirect_uri: redirectUri = '' } = query;
   if (id === '') throw new GuardError('invalid_input', 'The request does not name its client (client_id).');
   if (redirectFault(redirectUri) !== null) throw wrongRedirect();
-  const client = await wantClient(deps, clientDocuments, id, person).catch(error => {
+  const client = await requireClient(deps, clientDocuments, id, person).catch(error => {
     const { cause } = error as Error;
     if (cause !== undefined) log.debug({ err: cause }, 'the document of an OAuth client cannot be read');
     throw error;

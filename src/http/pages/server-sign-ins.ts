@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { wantSignIn } from '../../guard/people/acting.ts';
+import { requireSignIn } from '../../guard/people/acting.ts';
 import { requireRole, type SignedIn } from '../../guard/people/sign-ins.ts';
 import { findTool } from '../../store/connected-tools.ts';
 import type { Role } from '../../store/operators.ts';
@@ -138,7 +138,7 @@ function callback(path: string, summary: string): Route {
       const { tool, personId } = await serverSignIns.finish(returned, (owner, db) => {
         if (visitor === null)
           throw new GuardError('forbidden', 'You are not signed in here any more. Sign in, and begin again.');
-        return wantSignIn({ ...deps, db }, visitor.operator, neededFor(visitor.operator, owner));
+        return requireSignIn({ ...deps, db }, visitor.operator, neededFor(visitor.operator, owner));
       });
       return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
     },

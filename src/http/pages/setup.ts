@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { wantSetupLink } from '../../guard/people/setup.ts';
+import { requireSetupLink } from '../../guard/people/setup.ts';
 import { settingUp, setUpFrom } from '../admin/setup.ts';
 import { fit } from '../serving/body.ts';
 import { requireSender } from '../serving/origin.ts';
@@ -29,7 +29,7 @@ export const setupPageRoutes: Route[] = [
     answers: { 200: { description: 'A page.', type: 'text/html' }, ...answers },
     handle: async ({ services, query }) => {
       try {
-        await wantSetupLink(services.deps, query.token);
+        await requireSetupLink(services.deps, query.token);
         return setupPage({ token: query.token, email: '', complaint: null });
       } catch (error) {
         return setupGonePage(expected(error));

@@ -61,7 +61,7 @@ export const signOnRoutes: Route[] = [
 
 async function begin(incoming: Incoming<unknown, { continue: string }>): Promise<Response> {
   const { services, request, query } = incoming;
-  const provider = wantProvider(services);
+  const provider = requireProvider(services);
   refuseEmbedded(request);
   try {
     const redirectUri = baseUrl(services.config, request) + BACK;
@@ -82,7 +82,7 @@ function refuseEmbedded({ headers }: Request): void {
 async function finish(incoming: Incoming<unknown, { state: string }>): Promise<Response> {
   const { services, request, query } = incoming;
   const { deps, config } = services;
-  const provider = wantProvider(services);
+  const provider = requireProvider(services);
   let goesOn = '';
   try {
     const returned = await takeReturned(deps, query.state, readSignOnCookie(config, request) ?? '');
@@ -98,7 +98,7 @@ async function finish(incoming: Incoming<unknown, { state: string }>): Promise<R
   }
 }
 
-function wantProvider({ signOn }: Services): Provider {
+function requireProvider({ signOn }: Services): Provider {
   if (signOn === null) throw new GuardError('not_found', 'Single sign-on is not set up here.');
   return signOn;
 }

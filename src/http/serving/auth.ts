@@ -4,7 +4,7 @@
 
 import { auditFailed, GuardError } from '../../core/errors.ts';
 import { authenticate, isPersonsToken } from '../../guard/credentials.ts';
-import { actingAs, signInEnded, wantSignIn } from '../../guard/people/acting.ts';
+import { actingAs, requireSignIn, signInEnded } from '../../guard/people/acting.ts';
 import { recognise, requireRole, type SignedIn } from '../../guard/people/sign-ins.ts';
 import { hashToken, sameText, tokenKind } from '../../guard/secrets.ts';
 import { StoreError } from '../../store/engine/db.ts';
@@ -113,7 +113,7 @@ export function operatorServices(services: Services, operator: SignedIn, needed:
 
 /** Throws if the operator's sign-in has ended or their role is too low by now, as when their body came slowly. */
 export async function lookAgain({ deps }: Services, who: Who): Promise<void> {
-  if (who.kind === 'operator' && who.signedIn !== null) await wantSignIn(deps, who.signedIn, who.needed);
+  if (who.kind === 'operator' && who.signedIn !== null) await requireSignIn(deps, who.signedIn, who.needed);
 }
 
 async function adminToken(services: Services, request: Request): Promise<Who> {

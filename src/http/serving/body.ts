@@ -79,7 +79,7 @@ export function isForm(request: Request): boolean {
   return FORM_TYPE.test(request.headers.get('content-type') ?? '');
 }
 
-export function wantForm(request: Request): void {
+export function requireForm(request: Request): void {
   if (isForm(request)) return;
   throw new GuardError('unsupported_media_type', 'Send the body as application/x-www-form-urlencoded.');
 }

@@ -2,7 +2,16 @@
 
 import type { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
-import { type Bounds, fields, fit, isForm, readForm, readJson, requireStorable, wantForm } from './body.ts';
+import {
+  type Bounds,
+  fields,
+  fit,
+  isForm,
+  readForm,
+  readJson,
+  requireForm,
+  requireStorable,
+} from './body.ts';
 import type { Route } from './route.ts';
 import type { Services } from './services.ts';
 
@@ -12,7 +21,7 @@ export async function readBody(
   request: Request,
   bounds: Bounds,
 ): Promise<unknown> {
-  if (route.form === 'only') wantForm(request);
+  if (route.form === 'only') requireForm(request);
   const value =
     route.form !== undefined && isForm(request)
       ? await readForm(request, bounds, typeof route.form === 'function' ? route.form : fields)

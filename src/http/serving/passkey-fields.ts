@@ -52,7 +52,7 @@ export const signedChallenge = z
 export const browserOptions = (read: string) =>
   z.looseObject({ challenge: z.string() }).meta({ description: `For \`PublicKeyCredential.${read}()\`.` });
 
-export function wantRp({ config }: Services, request: Request): RelyingParty {
+export function requireRp({ config }: Services, request: Request): RelyingParty {
   const rp = rpOf(config, request);
   if (rp !== null) return rp;
   throw new GuardError(

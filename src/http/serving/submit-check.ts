@@ -8,7 +8,7 @@ import type { Services } from './services.ts';
  * The answer that `show` makes of the committed verdict. A credential that turned out to be invalid is forgotten, so that
  * the next request with it is refused sooner.
  */
-export function judge<T>(
+export function submitCheck<T>(
   { checks, metrics, principals }: Services,
   asked: CheckRequest,
   identifyMs: number,
@@ -31,7 +31,7 @@ export function judge<T>(
  * The verdict or the error of each of several calls in one request. Each has a span of its own, because a span tells of
  * one decision.
  */
-export async function judgeAll(
+export async function submitChecks(
   { checks, metrics, principals }: Services,
   calls: readonly CheckRequest[],
   waitedMs: number,

@@ -41,7 +41,7 @@ export function endCopy(path: string): void {
 }
 
 /** Throws unless it is a file, and if a part of the database may be in another one. Returns its path without links. */
-export function wantOneFile(path: string): string {
+export function requireOneFile(path: string): string {
   // SQLite puts a log beside the file itself, not beside a link to it.
   const real = realpathSync(path);
   if (!statSync(real).isFile()) throw new Error('it is not a file.');
@@ -55,7 +55,7 @@ export function wantOneFile(path: string): string {
 }
 
 /** Throws unless the file is a whole database and matches its checksum. Returns the size of the database in it. */
-export function wantWholeCopy(path: string): number {
+export function requireWholeCopy(path: string): number {
   const { pages, served, size } = headerOf(path);
   if (size < pages) throw new Error(`it was cut short: ${size} of ${pages} bytes are left.`);
   const rest = textAt(path, pages, Math.min(size - pages, LAST_LINE_BYTES + 1));
@@ -108,7 +108,7 @@ export function leaveDatabase(path: string, bytes: number): void {
 }
 
 /** Throws unless SQLite finds the database sound, and it is a store of this program. */
-export function wantSoundStore(path: string): void {
+export function requireSoundStore(path: string): void {
   const db = new Database(path, { readonly: true });
   try {
     const faults = faultsOf(db);

@@ -137,7 +137,7 @@ function overwritten(path: string): FatalStoreError {
  * Throws if the write-ahead log beside a database is that of another one. SQLite would remove it if the database is
  * empty, and would write its pages into a copy that was put in the place of the database.
  */
-export function wantOwnLog(path: string): void {
+export function requireOwnLog(path: string): void {
   const log = `${path}-wal`;
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0) return;
   const mode = modeOf(path);

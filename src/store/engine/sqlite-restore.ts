@@ -10,10 +10,10 @@ import {
   copyBytes,
   isDiskFault,
   leaveDatabase,
+  requireOneFile,
+  requireWholeCopy,
   sizeOf,
   syncPath,
-  wantOneFile,
-  wantWholeCopy,
 } from './sqlite-copy.ts';
 import { type HeldFile, holdFile } from './sqlite-lock.ts';
 
@@ -50,9 +50,9 @@ export class Restore {
   copy(source: string): number {
     const real = realpathSync(source);
     if (real === this.path) throw new Error('it is the store itself.');
-    wantOneFile(real);
+    requireOneFile(real);
     this.#copy(real, this.draft);
-    const bytes = wantWholeCopy(this.draft);
+    const bytes = requireWholeCopy(this.draft);
     leaveDatabase(this.draft, bytes);
     return bytes;
   }

@@ -14,7 +14,7 @@ import {
   type Transaction,
   type Value,
 } from './db.ts';
-import { OpenFiles, wantOwnLog } from './sqlite-files.ts';
+import { OpenFiles, requireOwnLog } from './sqlite-files.ts';
 import { Handle, isBusy } from './sqlite-handle.ts';
 import { type HeldFile, holdFile, realFile } from './sqlite-lock.ts';
 import { LogMover } from './sqlite-log-mover.ts';
@@ -38,7 +38,7 @@ export function openSqlite(
 ): Db {
   const file = holdFile(path);
   try {
-    wantOwnLog(file.path);
+    requireOwnLog(file.path);
     return new SqliteDb(file, onFatal, onMoving);
   } catch (error) {
     file.release();

@@ -30,7 +30,7 @@ const ANYTHING_AGAIN: Patch = {
 };
 const NEVER_APART: Patch = {
   file: 'src/guard/check/commit.ts',
-  find: 'for (const keyId of bad) this.#apart.add(keyId);',
+  find: 'for (const keyId of bad) this.#quarantine.add(keyId);',
   replace: '',
 };
 const NO_BUDGET: Patch = {

@@ -7,7 +7,7 @@ import {
   signedNote,
   verifierKey,
 } from '../../../src/core/log/checkpoint.ts';
-import { wantSigned } from '../../../src/guard/log/signed-checkpoints.ts';
+import { requireSigned } from '../../../src/guard/log/signed-checkpoints.ts';
 import { Vault } from '../../../src/guard/secrets.ts';
 
 const vault = new Vault(new Uint8Array(32).fill(7));
@@ -27,7 +27,7 @@ const text = checkpointText(said);
 const record = { number: 4, at: 2000, size: 3, note: signedNote(text, key, vault.signCheckpoint(text)) };
 
 test('what we signed is taken at its word', async () => {
-  expect(await wantSigned(record, key)).toEqual({ ...said, number: 4 });
+  expect(await requireSigned(record, key)).toEqual({ ...said, number: 4 });
 });
 
 const FORGED: Record<string, Partial<typeof record>> = {
@@ -42,7 +42,7 @@ const FORGED: Record<string, Partial<typeof record>> = {
 };
 for (const [what, change] of Object.entries(FORGED)) {
   test(`${what}: refused`, async () => {
-    await expect(wantSigned({ ...record, ...change }, key)).rejects.toThrow(
+    await expect(requireSigned({ ...record, ...change }, key)).rejects.toThrow(
       'Checkpoint 4 in the store is not what this service signed',
     );
   });

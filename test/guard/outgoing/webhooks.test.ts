@@ -12,9 +12,9 @@ import {
   deleteWebhook,
   liveSecrets,
   redeliver,
+  requireWebhook,
   rotateSecret,
   type WebhookInput,
-  wantWebhook,
 } from '../../../src/guard/outgoing/webhooks.ts';
 import { listChanges } from '../../../src/store/changes.ts';
 import { listSubscribers } from '../../../src/store/deliveries.ts';
@@ -84,7 +84,7 @@ for (const engine of await engines()) {
 
     test('one is made for a key that there is and an address that may be called, and that is recorded', async () => {
       const { webhook } = await create({ keyId: 'key-1' });
-      expect(await wantWebhook(store.db, webhook.id)).toEqual(webhook);
+      expect(await requireWebhook(store.db, webhook.id)).toEqual(webhook);
       expect(await changes(webhook.id)).toEqual([
         ['admin', 'webhook.create', { host: new URL(receiver.url).host, keyId: 'key-1' }],
       ]);
@@ -111,13 +111,13 @@ for (const engine of await engines()) {
       await happens();
       const off = await change(id, { enabled: false });
       expect(off).toMatchObject({ disabledAt: NOW, disabledReason: 'switched off by an operator' });
-      expect(await wantWebhook(store.db, id)).toEqual(off);
+      expect(await requireWebhook(store.db, id)).toEqual(off);
       expect([await statuses(id), await statuses(other)]).toEqual([['failed'], ['pending']]);
       now += 1000;
       expect(await change(id, { enabled: false, events: [] })).toMatchObject({ disabledAt: NOW, events: [] });
       const on = await change(id, { enabled: true });
       expect([on.disabledAt, on.disabledReason]).toEqual([null, null]);
-      expect(await wantWebhook(store.db, id)).toEqual(on);
+      expect(await requireWebhook(store.db, id)).toEqual(on);
       const eve = 'operator:eve@example.com';
       expect((await changes(id)).slice(1)).toEqual([
         [eve, 'webhook.update', { changed: ['enabled'] }],
@@ -140,7 +140,7 @@ for (const engine of await engines()) {
       await happens();
       await deleteWebhook(deps, 'admin', id);
       expect([await statuses(id), await statuses(other)]).toEqual([['failed'], ['pending']]);
-      expect(await codeOf(wantWebhook(store.db, id))).toBe('not_found');
+      expect(await codeOf(requireWebhook(store.db, id))).toBe('not_found');
       expect((await changes(id)).at(-1)).toEqual([
         'admin',
         'webhook.delete',
@@ -150,7 +150,8 @@ for (const engine of await engines()) {
 
     test('after a rotation the secret before signs too for a day, to the millisecond', async () => {
       const made = await create();
-      const secrets = async () => liveSecrets(deps.vault, await wantWebhook(store.db, made.webhook.id), now);
+      const secrets = async () =>
+        liveSecrets(deps.vault, await requireWebhook(store.db, made.webhook.id), now);
       expect(await secrets()).toEqual([made.secret]);
       const rotated = await rotateSecret(deps, 'admin', made.webhook.id);
       now = NOW + DAY - 1;
@@ -246,9 +247,9 @@ for (const engine of await engines()) {
       manner = 410;
       await attempt(id);
       const reason = 'its receiver answered 410 Gone';
-      expect(await wantWebhook(store.db, id)).toMatchObject({ disabledAt: NOW, disabledReason: reason });
+      expect(await requireWebhook(store.db, id)).toMatchObject({ disabledAt: NOW, disabledReason: reason });
       expect(await statuses(id)).toEqual(['failed', 'failed']);
-      expect((await wantWebhook(store.db, other)).disabledAt).toBeNull();
+      expect((await requireWebhook(store.db, other)).disabledAt).toBeNull();
       expect(await statuses(other)).toEqual(['pending', 'pending']);
       expect((await changes(id)).at(-1)).toEqual(['system', 'webhook.disable', { reason }]);
     });
@@ -263,7 +264,7 @@ for (const engine of await engines()) {
       };
       await attempt(id);
       const reason = 'switched off by an operator';
-      expect(await wantWebhook(store.db, id)).toMatchObject({ disabledAt: NOW, disabledReason: reason });
+      expect(await requireWebhook(store.db, id)).toMatchObject({ disabledAt: NOW, disabledReason: reason });
       expect((await changes(id)).map(each => each[1])).toEqual([
         'webhook.create',
         'webhook.update',

@@ -7,7 +7,7 @@ import type { HttpShape, HttpTarget } from '../../../core/log/shipping.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
 import { inOneLine, shippedValue } from './line.ts';
-import { type Portion, refusePage, type Shipped, type Target, wantTaken } from './target.ts';
+import { type Portion, refusePage, requireTaken, type Shipped, type Target } from './target.ts';
 
 const MOST_ENTRIES = 500;
 /** A batch is cut after the entry that exceeds this size, so that a request stays below the limits of most receivers. */
@@ -37,7 +37,7 @@ export function httpTarget(settings: HttpTarget, rules: TargetRules): Target {
         maxResponseBytes: ANSWER_BYTES,
         rules,
       });
-      wantTaken('receiver', status);
+      requireTaken('receiver', status);
       confirm(bytes, batch);
     },
   };

@@ -12,7 +12,7 @@ import { rejectedItems } from '../../../core/otlp/rejected.ts';
 import type { TargetRules } from '../addresses.ts';
 import { ATTEMPT_MS, SendError, sendBody } from '../send.ts';
 import { shippedLine } from './line.ts';
-import { refusePage, type Shipped, type Target, wantTaken } from './target.ts';
+import { refusePage, requireTaken, type Shipped, type Target } from './target.ts';
 
 const MOST_ENTRIES = 500;
 /** An answer names the number of rejected records and has one message. */
@@ -47,7 +47,7 @@ export function otlpTarget(settings: OtlpTarget, rules: TargetRules): Target {
         maxResponseBytes: ANSWER_BYTES,
         rules,
       });
-      wantTaken('collector', status);
+      requireTaken('collector', status);
       refusePage(bytes);
       const rejected = rejectedItems(bytes, 'rejectedLogRecords');
       if (rejected > 0) throw new SendError(`the collector rejected ${rejected} of ${batch.length} records`);

@@ -36,7 +36,7 @@ export class BatchRefused extends SendError {}
 const FOR_ITS_CONTENT = new Set([400, 413, 422]);
 
 /** Throws unless the status is one of 2xx. */
-export function wantTaken(who: 'receiver' | 'collector', status: number): void {
+export function requireTaken(who: 'receiver' | 'collector', status: number): void {
   if (status >= 200 && status <= 299) return;
   const message = `the ${who} answered ${status}`;
   throw FOR_ITS_CONTENT.has(status) ? new BatchRefused(message) : new SendError(message);

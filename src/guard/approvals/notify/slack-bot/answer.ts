@@ -8,7 +8,7 @@ import { normalEmail } from '../../../../core/text/email.ts';
 import { findOperator, findOperatorCredential, type ListedOperator } from '../../../../store/operators.ts';
 import { postedTo } from '../../../../store/posted-messages.ts';
 import type { Deps } from '../../../deps.ts';
-import { resolveByOperator, wantApproval } from '../../approvals.ts';
+import { requireApproval, resolveByOperator } from '../../approvals.ts';
 import { type SlackApi, SlackError, type SlackUser } from './api.ts';
 import { showsAll } from './message.ts';
 import { shownIn } from './posted.ts';
@@ -75,7 +75,7 @@ async function answer(deps: Deps, slack: SlackApi, press: Press): Promise<void> 
 /** Whether the message with the button shows all that the call would do. */
 async function hasShownAll(deps: Deps, referenceId: string, channelName: string | null): Promise<boolean> {
   const channel = findChannel(deps.settings.channels, channelName ?? '');
-  const approval = await wantApproval(deps, referenceId);
+  const approval = await requireApproval(deps, referenceId);
   return showsAll(await shownIn(deps, approval, channel?.details ?? false));
 }
 

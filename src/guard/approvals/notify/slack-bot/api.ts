@@ -44,7 +44,7 @@ export class SlackError extends Error {
   }
 }
 
-type Answer = Record<string, unknown>;
+type SlackReply = Record<string, unknown>;
 
 export class SlackApi {
   readonly #url: string;
@@ -124,7 +124,7 @@ export class SlackApi {
   }
 
   /** Every method takes a form; some take nothing else. */
-  #call(method: string, args: Record<string, string>): Promise<Answer> {
+  #call(method: string, args: Record<string, string>): Promise<SlackReply> {
     const headers = {
       Authorization: `Bearer ${this.#token}`,
       'Content-Type': 'application/x-www-form-urlencoded',
@@ -160,7 +160,7 @@ const SENTENCES: Record<string, string> = {
 };
 
 /** Throws Slack's refusal. Its code is shown only if it is one, since any other text could repeat what was sent. */
-function accepted({ status, headers }: Response, answer: Answer | null): Answer {
+function accepted({ status, headers }: Response, answer: SlackReply | null): SlackReply {
   if (status === 200 && answer?.['ok'] === true) return answer;
   const said = answer?.['ok'] === false ? textIn(answer, 'error') : '';
   const code = /^[a-z_]{1,40}$/.test(said) ? said : '';
@@ -171,7 +171,7 @@ function accepted({ status, headers }: Response, answer: Answer | null): Answer 
   throw new SlackError(code === '' ? sentence : `${sentence} (${code})`, code);
 }
 
-async function readJson(response: Response): Promise<Answer | null> {
+async function readJson(response: Response): Promise<SlackReply | null> {
   const body = await boundedBody(response, ANSWER_BYTES);
   if (body === null) throw new SlackError('Slack’s answer is too large');
   try {
@@ -204,15 +204,15 @@ function unreachable(error: unknown): SlackError {
   return new SlackError(`Slack could not be reached${known}`);
 }
 
-function asObject(value: unknown): Answer | null {
-  return typeof value === 'object' && value !== null ? (value as Answer) : null;
+function asObject(value: unknown): SlackReply | null {
+  return typeof value === 'object' && value !== null ? (value as SlackReply) : null;
 }
 
-function partOf(value: Answer, name: string): Answer {
+function partOf(value: SlackReply, name: string): SlackReply {
   return asObject(value[name]) ?? {};
 }
 
-function textIn(value: Answer, name: string): string {
+function textIn(value: SlackReply, name: string): string {
   const found = value[name];
   return typeof found === 'string' ? found : '';
 }

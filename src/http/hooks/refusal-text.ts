@@ -3,7 +3,7 @@
 import { lackingText } from '../../core/approvals/approval.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 
-export function told({ decision, reason, note, referenceId, lacking }: Verdict): string {
+export function refusalText({ decision, reason, note, referenceId, lacking }: Verdict): string {
   const nobody = lacking === undefined ? '' : ` ${lackingText(lacking)}`;
   if (decision === 'pending')
     return `${reason}${nobody} It waits for the approval ${referenceId}. Repeat the call once it is approved.`;

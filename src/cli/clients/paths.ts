@@ -17,7 +17,7 @@ export function pathOf(io: IO, client: Client, file: ConfigFile, scope: Scope): 
 }
 
 /** A path of the person, whose folders variables may have moved. */
-export function placeOfUser(io: IO, client: Client, path: string): string {
+export function pathOfUser(io: IO, client: Client, path: string): string {
   return expanded(io, client, path);
 }
 

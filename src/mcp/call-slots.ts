@@ -3,13 +3,13 @@
 
 import type { NoPlace } from '../core/policy/situation.ts';
 
-interface PlaceLimits {
+interface CallSlotLimits {
   perKey: number;
   perConnectedTool: number;
 }
 
-/** A place that was taken. If none was free, `none` says why. */
-export interface Place {
+/** A slot that was taken. If none was free, `none` says why. */
+export interface CallSlot {
   none?: NoPlace;
   free: () => void;
 }
@@ -20,19 +20,19 @@ export interface ListPlace {
   free: () => void;
 }
 
-export class Places {
+export class CallSlots {
   readonly #keys: Counts;
   readonly #tools: Counts;
-  /** Lists have places of their own: what one relays takes some for calls too. */
+  /** Lists have slots of their own: what one relays takes some for calls too. */
   readonly #lists: Counts;
 
-  constructor({ perKey, perConnectedTool }: PlaceLimits) {
+  constructor({ perKey, perConnectedTool }: CallSlotLimits) {
     this.#keys = new Counts(perKey);
     this.#lists = new Counts(perKey);
     this.#tools = new Counts(perConnectedTool);
   }
 
-  take({ keyId, id }: { keyId: string; id: string }): Place {
+  take({ keyId, id }: { keyId: string; id: string }): CallSlot {
     if (this.#keys.isFull(keyId)) return { none: { atMost: this.#keys.atMost, of: 'key' }, free: NOTHING };
     if (this.#tools.isFull(id))
       return { none: { atMost: this.#tools.atMost, of: 'connected_tool' }, free: NOTHING };

@@ -9,13 +9,13 @@ import { printJson } from '../print.ts';
 import { withoutSecrets } from './hidden.ts';
 import { masked } from './key.ts';
 import { type Options, scopeOf } from './options.ts';
-import { ourProgram } from './places.ts';
+import { ourProgram } from './paths.ts';
 import type { Change } from './plan.ts';
 import { offLine, type TurnedOff } from './switches.ts';
 import { unifiedDiff } from './unified.ts';
 
 /** The differences, on standard output. */
-export function show(io: IO, { options, plan }: Pick<Told, 'options' | 'plan'>): void {
+export function show(io: IO, { options, plan }: Pick<ConnectReport, 'options' | 'plan'>): void {
   if (options.json) return;
   for (const line of plan.flatMap(diffOf)) {
     const colour = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : null;
@@ -45,7 +45,7 @@ export async function confirmed(io: IO, { dryRun, yes, json }: Options): Promise
   return false;
 }
 
-export interface Told {
+export interface ConnectReport {
   client: Client;
   options: Options;
   plan: readonly Change[];
@@ -57,13 +57,13 @@ export interface Told {
 }
 
 /** What became of it, at the end. */
-export function report(io: IO, told: Told): void {
+export function report(io: IO, told: ConnectReport): void {
   const lines = told.options.json ? [] : told.options.remove ? removalLines(told) : connectionLines(told);
   for (const line of lines) say(io, line);
   if (told.options.json) printJson(io, asJson(told));
 }
 
-function asJson({ client, options, plan, outcome, off = [] }: Told): object {
+function asJson({ client, options, plan, outcome, off = [] }: ConnectReport): object {
   const turnedOff = off.map(({ path, key }) => ({ path, key }));
   const rest = { changed: outcome === 'done', files: filesOf(plan), turnedOff };
   return { client: client.id, scope: scopeOf(options), ...rest };
@@ -81,12 +81,12 @@ export function printPlan(io: IO, plan: readonly Change[], changed: boolean): vo
   printJson(io, { changed, files: filesOf(plan) });
 }
 
-function removalLines({ client, outcome }: Told): string[] {
+function removalLines({ client, outcome }: ConnectReport): string[] {
   if (outcome === 'unchanged') return [`${client.name} is not connected.`];
   return [outcome === 'shown' ? 'Nothing was changed.' : `${client.name} is not connected any more.`];
 }
 
-function connectionLines({ client, options, outcome, off = [], advice }: Told): string[] {
+function connectionLines({ client, options, outcome, off = [], advice }: ConnectReport): string[] {
   if (outcome === 'unchanged')
     return [`${client.name} is connected already. With --policy it gets a new key.`, ...off.map(offLine)];
   if (outcome === 'shown') return ['Nothing was changed.', ...off.map(offLine)];
