@@ -42,6 +42,8 @@ export function parsePage(text: string): Page {
   for (const found of text.matchAll(PART)) {
     const line = text.slice(0, found.index).split('\n').length;
     const [, comment, language = '', block = ''] = found;
+    // A script writes what stands between two such comments.
+    if (/^\/|: written by npm run /.test(comment ?? '')) continue;
     if (comment !== undefined) {
       const hidden = hiddenStep(line, comment);
       if (comment.startsWith('after: ')) after = comment.slice('after: '.length);

@@ -40,8 +40,6 @@ const PLAIN = {
   listItem: tag('li'),
   list: (children: string, { ordered }: { ordered: boolean }) =>
     ordered ? `<ol>${children}</ol>` : `<ul>${children}</ul>`,
-  table: (children: string) =>
-    `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>${children}</table></div>`,
   /** Tables whose columns have no names have a row of empty cells there. */
   thead: (children: string) => (children.includes('<th') ? `<thead>${children}</thead>` : ''),
   tbody: tag('tbody'),
@@ -61,8 +59,12 @@ const aligned = (cell?: Cell): string => (cell?.align === 'right' ? ' class="fig
 
 export function markdown(text: string, targets: Targets): Rendered {
   const headings: Heading[] = [];
+  let tables = 0;
   const body = Bun.markdown.render(text, {
     ...PLAIN,
+    // Regions of one page need different names.
+    table: children =>
+      `<div class="scroll" tabindex="0" role="region" aria-label="Table ${++tables}"><table>${children}</table></div>`,
     heading: (children, { level }) => {
       const id = anchor(children);
       headings.push({ level, id, name: trusted(children) });
