@@ -69,7 +69,7 @@ class Progress {
   readonly #io: IO;
   #lines: number;
   #bytes = 0;
-  #told = 0;
+  #shownAt = 0;
 
   constructor(io: IO, headings: number) {
     this.#io = io;
@@ -83,8 +83,8 @@ class Progress {
   add(chunk: Uint8Array): void {
     this.#bytes += chunk.length;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) this.#lines++;
-    if (!this.#io.stderr.isTTY || Date.now() - this.#told < PROGRESS_MS) return;
-    this.#told = Date.now();
+    if (!this.#io.stderr.isTTY || Date.now() - this.#shownAt < PROGRESS_MS) return;
+    this.#shownAt = Date.now();
     this.#io.stderr.write(`\r${this.#text()}`);
   }
 

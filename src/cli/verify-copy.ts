@@ -164,7 +164,7 @@ async function verifyLog(io: IO, vault: Vault, db: Db, scratch: string): Promise
 }
 
 /** One sentence about what was verified. */
-export function told({ entries, newestAt, schemaVersion, policies, keys, log }: CopyReport): string {
+export function summaryOf({ entries, newestAt, schemaVersion, policies, keys, log }: CopyReport): string {
   const upTo = newestAt === null ? '' : ` up to ${newestAt.replace(/\.\d+Z$/, 'Z')}`;
   const newest = MIGRATIONS.at(-1)?.version ?? 0;
   const older =

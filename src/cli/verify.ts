@@ -265,7 +265,7 @@ const QUIET_PROGRESS_MS = 10_000;
 class Progress {
   readonly #io: IO;
   readonly #source: SealedSource;
-  #told = Date.now();
+  #shownAt = Date.now();
 
   constructor(io: IO, source: SealedSource) {
     this.#io = io;
@@ -274,8 +274,8 @@ class Progress {
 
   at(reached: number): void {
     const { isTTY } = this.#io.stderr;
-    if (Date.now() - this.#told < (isTTY ? PROGRESS_MS : QUIET_PROGRESS_MS)) return;
-    this.#told = Date.now();
+    if (Date.now() - this.#shownAt < (isTTY ? PROGRESS_MS : QUIET_PROGRESS_MS)) return;
+    this.#shownAt = Date.now();
     const { total, unit } = this.#source;
     const text = `verified ${reached} of ${total} ${unit} (${Math.floor((100 * reached) / Math.max(total, 1))} %)`;
     this.#io.stderr.write(isTTY ? `\r${text}` : `${text}\n`);

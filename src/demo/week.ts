@@ -118,7 +118,7 @@ export class Week {
     const facts = { drift: null, freedom, approvalLimit: null, usedUp: false };
     const { decision, reason, ruleIndex } = decide(considered, facts);
     const shadow = resident.shadowAt(at);
-    const judged = shadow && decide(consider(shadow, call, null, situation), facts);
+    const shadowed = shadow && decide(consider(shadow, call, null, situation), facts);
     const entry: AuditEntry = {
       id: idAt(at),
       at,
@@ -136,11 +136,11 @@ export class Week {
       // Usually one or two milliseconds, and occasionally more, as with a slow disk.
       latencyMs: Math.round(this.#roll() > 0.995 ? 12 + 25 * this.#roll() : 1 + 3 * this.#roll() ** 3),
       shadow: shadow &&
-        judged && {
+        shadowed && {
           policyId: shadow.id,
           policyVersion: shadow.version,
-          decision: judged.decision,
-          ruleIndex: judged.ruleIndex,
+          decision: shadowed.decision,
+          ruleIndex: shadowed.ruleIndex,
         },
       traceId: null,
     };

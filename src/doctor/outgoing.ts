@@ -34,8 +34,8 @@ function shippingCheck(examined: Examined, target: string, settings: ShippingTar
         return [
           bad(name, `${fault} Is shipping.${target} in the server file right, and the server up? ${WAITS}`),
         ];
-      const told = await withStore(examined, async db => [await lastAttempt(db, name, target)]);
-      return told.length > 0 ? told : [good(name, `${new URL(addressOf(settings)).host} can be reached.`)];
+      const found = await withStore(examined, async db => [await lastAttempt(db, name, target)]);
+      return found.length > 0 ? found : [good(name, `${new URL(addressOf(settings)).host} can be reached.`)];
     },
   };
 }

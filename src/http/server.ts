@@ -5,7 +5,7 @@
 import { GuardError, overloaded } from '../core/errors.ts';
 import { firstRoutes } from './first-routes.ts';
 import { OTHER_PATHS } from './later-paths.ts';
-import { nowherePages } from './pages/not-found.ts';
+import { notFoundPages } from './pages/not-found.ts';
 import { asGuardError, noSuchRoute, problem, STATUS } from './serving/errors.ts';
 import type { Route } from './serving/route.ts';
 import type { Services } from './serving/services.ts';
@@ -34,21 +34,21 @@ export interface Serving {
 }
 
 export function serve(services: Services, host: string, port: number, reusePort = false): Serving {
-  const desk = new Desk(services);
-  const table = desk.byPath();
+  const dispatcher = new Dispatcher(services);
+  const table = dispatcher.byPath();
   const server = Bun.serve({
     hostname: host,
     port,
     reusePort,
     maxRequestBodySize: MAX_BODY,
     routes: table,
-    fetch: desk.inTurn(request => desk.atNoPath(request)),
-    error: error => desk.refuse(null, error),
+    fetch: dispatcher.inTurn(request => dispatcher.atNoPath(request)),
+    error: error => dispatcher.refuse(null, error),
   });
   // The runtime counts a request until its answer is written, also if that is a stream.
-  const isBusy = () => desk.underWay > 0 || server.pendingRequests > 0;
+  const isBusy = () => dispatcher.underWay > 0 || server.pendingRequests > 0;
   const stop: Serving['stop'] = async (graceMs, giveUp) => {
-    desk.close();
+    dispatcher.close();
     await untilIdle(isBusy, graceMs);
     if (isBusy()) {
       giveUp();
@@ -75,12 +75,12 @@ async function untilIdle(isBusy: () => boolean, ms: number): Promise<void> {
 }
 
 const OVERLOADED = overloaded();
-const nowhere = nowherePages([...firstRoutes.map(({ path }) => path), ...OTHER_PATHS]);
+const notFoundPage = notFoundPages([...firstRoutes.map(({ path }) => path), ...OTHER_PATHS]);
 
 type Handler = (request: Bun.BunRequest, server: Bun.Server<undefined>) => Response | Promise<Response>;
 
 /** Accepts requests, runs their routes and counts those in progress. */
-class Desk {
+class Dispatcher {
   readonly #services: Services;
   #open = true;
   /** How many requests came in this turn of the event loop. */
@@ -155,7 +155,7 @@ class Desk {
 
   /** The answer where no route is. */
   atNoPath(request: Request): Response {
-    return this.refuse(request, noSuchRoute(), () => nowhere(request));
+    return this.refuse(request, noSuchRoute(), () => notFoundPage(request));
   }
 
   /** This is not an async function: that alone would cost as much as the three promises that are needed anyway. */

@@ -204,8 +204,8 @@ function begin(
       if (same === undefined) calls.set(name, [call]);
       else same.push(call);
     } else {
-      member(message, answer(services, { ...asked, ration }, message)).then(told =>
-        batch.answered(index, told),
+      member(message, answer(services, { ...asked, ration }, message)).then(result =>
+        batch.answered(index, result),
       );
     }
   }

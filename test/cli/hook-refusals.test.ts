@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { judged } from '../../src/cli/hook/hook.ts';
+import { runHook } from '../../src/cli/hook/hook.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
 import { AGENT_NAMES, AGENTS } from '../../src/core/agents.ts';
 import { until } from '../support/faults.ts';
@@ -56,7 +56,7 @@ async function* given(...chunks: string[]): AsyncGenerator<Uint8Array> {
 const ENV = { HOME: home, TOOLGATE_API_KEY: KEY, TOOLGATE_BASE_URL: base };
 
 function hook(argv: string[], env: Record<string, string> = ENV, stdin = given(EVENT)): Promise<Outcome> {
-  return judged(argv, { env, stdin: () => stdin });
+  return runHook(argv, { env, stdin: () => stdin });
 }
 
 /** The reason of a refusal; it fails for anything that an agent would take for yes. */

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { judged } from '../../src/cli/hook/hook.ts';
+import { runHook } from '../../src/cli/hook/hook.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
 import { AGENT_NAMES } from '../../src/core/agents.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
@@ -63,7 +63,7 @@ async function hook(key: string, event: unknown, more: Record<string, string> = 
   const stdin = async function* () {
     yield new TextEncoder().encode(text);
   };
-  const outcome = await judged(['claude-code', ...options], { env: envOf(key, more), stdin });
+  const outcome = await runHook(['claude-code', ...options], { env: envOf(key, more), stdin });
   printed.push(outcome.stdout, outcome.stderr);
   return outcome;
 }

@@ -247,7 +247,7 @@ describe('ext-authz: what gateways were seen to send', () => {
           const message = messageIn(request, new TextEncoder().encode(body));
           id = message?.id ?? null;
           const found = wantedBy(serverOf(sent.server, request), request, message);
-          const { call = {}, args } = 'asked' in found ? found.asked : {};
+          const { call = {}, args } = 'doorCall' in found ? found.doorCall : {};
           got = 'other' in found ? found : { ...call, ...(args !== undefined && { args }) };
         } catch (error) {
           if (!(error instanceof GuardError)) throw error;

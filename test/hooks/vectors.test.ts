@@ -104,7 +104,7 @@ const told = (decision: string): AgentAnswer => ({
 
 function askedOf(agent: Agent, event: JsonObject): Vector['call'] {
   try {
-    const asked = agent.asked(event);
+    const asked = agent.readCall(event);
     if (asked === null) return null;
     return { ...asked.call, args: asked.args ?? null, agent: asked.agent as AgentCall };
   } catch (error) {

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { connect as connectHttp2 } from 'node:http2';
 import { join as joinPath } from 'node:path';
-import { judged } from '../../src/cli/hook/hook.ts';
+import { runHook } from '../../src/cli/hook/hook.ts';
 import { field, join } from '../../src/core/wire/protobuf.ts';
 import { CHECK_PATH } from '../../src/http/grpc/check.ts';
 import { Collector, canDecode } from '../support/collector.ts';
@@ -311,7 +311,7 @@ describe.skipIf(!canDecode)('tracing', () => {
     });
     const command = agentTrace();
     const judge = (env: Record<string, string>) =>
-      judged(['claude-code'], {
+      runHook(['claude-code'], {
         env: { HOME: '/nowhere', TOOLGATE_BASE_URL: service.url, TOOLGATE_API_KEY: key, ...env },
         stdin: () => new Blob([JSON.stringify(event)]).stream(),
       });

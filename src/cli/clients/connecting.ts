@@ -38,15 +38,15 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   const stored = memory.clients[client.id];
   const isStored = stored !== undefined && stored.key === key && stored.baseUrl === address;
   const advice = options.mcpOnly || !mayProjectDecide(io, client) ? {} : adviceFor(client, options);
-  const told = { client, options, plan, off, ...advice };
+  const facts = { client, options, plan, off, ...advice };
   if (plan.length === 0 && (isStored || !needsKey(options)))
-    return report(io, { ...told, outcome: 'unchanged' });
+    return report(io, { ...facts, outcome: 'unchanged' });
   const choice = key === null && needsKey(options) ? await choicePolicy(io, client, options) : null;
   const wanted = { client, options, choice, key, paths: targets.map(({ path }) => path) };
   if (!options.dryRun) await requireGuarded(io, wanted);
-  show(io, told);
+  show(io, facts);
   sayKey(io, wanted);
-  if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
+  if (!(await confirmed(io, options))) return report(io, { ...facts, outcome: 'shown' });
 
   // A key that could not be kept would be lost, and stay valid.
   if (choice !== null) updateMemory(folder, () => {});
@@ -59,7 +59,7 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   });
   const changes = made === null ? plan : connectPlan(targetsWith(secret), memory);
   for (const change of changes) write(folder, client, options, change, isNarrowed(change, secret));
-  report(io, { ...told, outcome: 'done' });
+  report(io, { ...facts, outcome: 'done' });
   for (const { path, read } of changes.filter(change => isNarrowed(change, secret)))
     say(
       io,

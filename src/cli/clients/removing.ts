@@ -26,10 +26,10 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
     ([path, file]) => file.client === client.id && file.scope !== 'managed' && !here.includes(path),
   )?.[0];
   const hasKey = other === undefined && (stored !== undefined || (options.revoke && made !== undefined));
-  const told = { client, options, plan };
-  if (plan.length === 0 && !hasKey) return report(io, { ...told, outcome: 'unchanged' });
-  show(io, told);
-  if (!(await confirmed(io, options))) return report(io, { ...told, outcome: 'shown' });
+  const facts = { client, options, plan };
+  if (plan.length === 0 && !hasKey) return report(io, { ...facts, outcome: 'unchanged' });
+  show(io, facts);
+  if (!(await confirmed(io, options))) return report(io, { ...facts, outcome: 'shown' });
 
   for (const change of plan) takeBack(change, memory.files[change.read.path]?.mode ?? null);
   // Only now, because several files may be in a folder that was made for the first of them.
@@ -44,7 +44,7 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
     await revokeKey(io, baseUrl === undefined ? options : { ...options, baseUrl }, made.id);
   }
   if (other === undefined) updateMemory(folder, ({ keys }) => delete keys[client.id]);
-  report(io, { ...told, outcome: 'done' });
+  report(io, { ...facts, outcome: 'done' });
   if (other !== undefined) say(io, `Its key stays, because ${other} needs it.`);
   else if (revokes) say(io, `The key "${made.name}" is revoked.`);
   else if (made !== undefined)

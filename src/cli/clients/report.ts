@@ -57,10 +57,10 @@ export interface ConnectReport {
 }
 
 /** What became of it, at the end. */
-export function report(io: IO, told: ConnectReport): void {
-  const lines = told.options.json ? [] : told.options.remove ? removalLines(told) : connectionLines(told);
+export function report(io: IO, facts: ConnectReport): void {
+  const lines = facts.options.json ? [] : facts.options.remove ? removalLines(facts) : connectionLines(facts);
   for (const line of lines) say(io, line);
-  if (told.options.json) printJson(io, asJson(told));
+  if (facts.options.json) printJson(io, asJson(facts));
 }
 
 function asJson({ client, options, plan, outcome, off = [] }: ConnectReport): object {

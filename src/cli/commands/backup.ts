@@ -8,7 +8,7 @@ import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';
-import { told, verifyCopy } from '../verify-copy.ts';
+import { summaryOf, verifyCopy } from '../verify-copy.ts';
 
 interface Options {
   verify?: boolean;
@@ -46,7 +46,7 @@ export function build(io: IO): Command {
         io,
         `${bytes} bytes are in ${file}. What is encrypted in it can be read only with the master key: keep ${key} too, elsewhere.`,
       );
-      if (verified !== null) say(io, `Verified: ${told(verified)}`);
+      if (verified !== null) say(io, `Verified: ${summaryOf(verified)}`);
     });
 }
 

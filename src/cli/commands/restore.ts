@@ -11,7 +11,7 @@ import { CliError, EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';
-import { type CopyReport, diskFault, told, unusable, verifyCopy } from '../verify-copy.ts';
+import { type CopyReport, diskFault, summaryOf, unusable, verifyCopy } from '../verify-copy.ts';
 
 const ON_POSTGRES =
   'The store is on PostgreSQL: stop the replicas, restore into an empty database with pg_restore or your server’s ' +
@@ -69,7 +69,7 @@ async function check(io: IO, settings: Config, { source, file, json }: Given): P
   usable(file, () => requireOneFile(source));
   const verified = await verifyCopy(io, settings, source, file);
   if (json) printJson(io, { file: source, verified });
-  else say(io, `${file} can be restored: ${told(verified)}`);
+  else say(io, `${file} can be restored: ${summaryOf(verified)}`);
 }
 
 async function restore(
@@ -128,7 +128,7 @@ interface Done {
 
 function tell(io: IO, settings: Config, { file, store, kept, verified }: Done): void {
   const near = (path: string) => relative(io.cwd, path) || path;
-  say(io, `${near(store)} is now what ${file} holds: ${told(verified)}`);
+  say(io, `${near(store)} is now what ${file} holds: ${summaryOf(verified)}`);
   if (kept !== null)
     say(io, `The store that was there is kept as ${near(kept)}: remove it once nobody needs it.`);
   const key = masterKeyPath(settings.dataDir);

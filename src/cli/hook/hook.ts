@@ -19,7 +19,7 @@ export interface Input {
   stdin: () => AsyncIterable<Uint8Array>;
 }
 
-export async function judged(argv: readonly string[], input: Input): Promise<Outcome> {
+export async function runHook(argv: readonly string[], input: Input): Promise<Outcome> {
   let agent: AgentName | null = null;
   try {
     const options = readOptions(argv);

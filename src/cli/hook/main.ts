@@ -3,7 +3,7 @@
 
 import { writeSync } from 'node:fs';
 import { type AgentName, isAgent } from '../../core/agents.ts';
-import { judged, refusal } from './hook.ts';
+import { refusal, runHook } from './hook.ts';
 import type { Outcome } from './service.ts';
 
 export async function hook(argv: readonly string[]): Promise<void> {
@@ -18,7 +18,7 @@ export async function hook(argv: readonly string[]): Promise<void> {
   const forAll = env['ALL_PROXY'] || env['all_proxy'];
   if (forAll && !env['https_proxy']) env['HTTPS_PROXY'] ||= forAll;
   for (const name of ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy']) delete env[name];
-  const outcome = await judged(argv, { env: process.env, stdin: () => Bun.stdin.stream() });
+  const outcome = await runHook(argv, { env: process.env, stdin: () => Bun.stdin.stream() });
   process.exit(await written(outcome, agent));
 }
 

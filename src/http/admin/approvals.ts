@@ -224,7 +224,7 @@ async function listed(deps: Deps, record: ApprovalRecord): Promise<z.output<type
 /** More messages than a question can have. */
 const MOST_NOTIFICATIONS = 1000;
 
-async function told(
+async function notificationsOf(
   deps: Deps,
   approvalId: string,
 ): Promise<z.output<typeof wholeApproval>['notifications']> {
@@ -294,7 +294,7 @@ export const approvalAdminRoutes: Route[] = [
       const [shown, context, notifications, freed, details, lacking] = await Promise.all([
         listed(deps, found),
         contextOf(deps, found),
-        told(deps, found.id),
+        notificationsOf(deps, found.id),
         freedCall(deps, found),
         shownDetails(deps, found, answererOf(incoming)),
         found.status === 'pending' ? lackingFor(deps.db, found) : null,

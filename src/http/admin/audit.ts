@@ -274,8 +274,8 @@ const LATER_COLUMNS = [
 
 function cells(row: AuditEntry): Cell[] {
   const { shadow, traceId, ...shown } = showEntry(row);
-  const judged = [shadow?.policyId, shadow?.policyVersion, shadow?.decision, shadow?.ruleIndex];
-  return [...COLUMNS.map(column => shown[column]), ...judged, traceId];
+  const shadowCells = [shadow?.policyId, shadow?.policyVersion, shadow?.decision, shadow?.ruleIndex];
+  return [...COLUMNS.map(column => shown[column]), ...shadowCells, traceId];
 }
 
 const FORMATS = {

@@ -9,7 +9,7 @@ import { listOfPages, pathThrough } from './guide-pages.ts';
 import type { OpenApi } from './openapi.ts';
 
 /** The parts of a response in the OpenAPI document that the page shows. */
-interface Answer {
+interface ShownResponse {
   description: string;
   content?: Record<string, { schema?: Schema }>;
 }
@@ -87,7 +87,7 @@ ${description === undefined ? null : html`<p>${prose(description)}</p>`}
 ${parameters(call)}
 ${requestBody(document, call)}
 <h4>Responses</h4>
-${Object.entries(call.responses).map(([status, answer]) => response(document, call, status, answer as Answer))}
+${Object.entries(call.responses).map(([status, answer]) => response(document, call, status, answer as ShownResponse))}
 </div>
 <div class="shown"><h4>Example</h4><pre><code>${curl(document, call)}</code></pre></div>
 </article>`;
@@ -125,7 +125,7 @@ function requestBody(document: OpenApi, call: Call): Html | null {
   return html`<h4>Request body${optional}</h4>${fieldTable(`Request body of: ${call.summary}`, fields, 'required')}`;
 }
 
-function response(document: OpenApi, call: Call, status: string, answer: Answer): Html {
+function response(document: OpenApi, call: Call, status: string, answer: ShownResponse): Html {
   const [type, content] = Object.entries(answer.content ?? {})[0] ?? [];
   const shown = status === 'default' ? 'Otherwise' : status;
   const line = html`<b class="status">${shown}</b> ${prose(answer.description)}`;
@@ -149,9 +149,9 @@ function fieldTable(caption: string, fields: Field[], mark: Mark): Html {
 
 function fieldRow({ path, required, schema }: Field, mark: Mark): Html {
   const marked = required === (mark === 'required') ? html` <span class="mark-word">${mark}</span>` : null;
-  const told = schema.description ?? null;
+  const description = schema.description ?? null;
   return html`<tr><th scope="row"><code>${breakable(path)}</code>${marked}</th>
-<td><span class="type">${typeOf(schema)}</span>${bounds(schema)}${told === null ? null : html`<br>${prose(told)}`}</td></tr>`;
+<td><span class="type">${typeOf(schema)}</span>${bounds(schema)}${description === null ? null : html`<br>${prose(description)}`}</td></tr>`;
 }
 
 function bounds(schema: Schema): Html {

@@ -1,7 +1,7 @@
 // Makes the OpenAPI document from the schemas that validate requests.
 
 import { z } from 'zod';
-import type { Access, Answer, Route } from '../serving/route.ts';
+import type { Access, AnswerShape, Route } from '../serving/route.ts';
 
 const problemSchema = z.object({
   type: z.string(),
@@ -152,7 +152,7 @@ function responses(route: Route): Record<string, object> {
   return found;
 }
 
-function response(answer: Answer, status: number): object {
+function response(answer: AnswerShape, status: number): object {
   if (answer.schema === undefined && answer.type === undefined) {
     if (status < 400) return { description: answer.description };
     const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };

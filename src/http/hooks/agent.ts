@@ -10,7 +10,7 @@ import type { ToolCall } from '../../core/policy/situation.ts';
 import { SEPARATOR, splitName } from '../../core/text/name.ts';
 import { isObject, type Json, type JsonObject, MAX_CHECK_VALUES, parseJson } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
-import type { Asked } from './door.ts';
+import type { DoorCall } from './door.ts';
 import { refusalText } from './refusal-text.ts';
 
 export interface AgentAnswer {
@@ -27,11 +27,11 @@ export interface Output {
 
 export interface AgentDoor {
   /** The call that an event is about, or null if it is about none. It throws for an event that it does not know. */
-  asked: (event: JsonObject) => Asked | null;
+  readCall: (event: JsonObject) => DoorCall | null;
   /** What the agent can be told of a call that waits, besides that it is denied. */
   ways?: (event: JsonObject) => readonly Pending[];
   /** What its command writes and returns. */
-  speak: (told: AgentAnswer, event: JsonObject) => Output;
+  speak: (answer: AgentAnswer, event: JsonObject) => Output;
   /** How its command refuses when there is no verdict, if not by the reason on standard error and exit code 2. */
   refuse?: (reason: string, event: JsonObject | null) => Output;
 }
@@ -39,7 +39,7 @@ export interface AgentDoor {
 /** The door of an agent that can also ask over HTTP. */
 export interface HttpDoor extends AgentDoor {
   /** `event` is null if it could not be read. */
-  answer: (told: AgentAnswer, event: JsonObject | null) => JsonObject;
+  answer: (answer: AgentAnswer, event: JsonObject | null) => JsonObject;
 }
 
 export const output = (stdout: string): Output => ({ stdout, stderr: '', exitCode: 0 });
@@ -94,7 +94,7 @@ export function inFolder(
   { call, args }: { call: ToolCall; args: JsonObject | undefined },
   folder: Json | undefined,
   tool: string | null = call.serverName === agent ? call.toolName : null,
-): Asked {
+): DoorCall {
   const named = typeof folder === 'string' && folder !== '' ? folder : null;
   return { call, args, agent: agentCallOf(agent, tool, args, named) };
 }

@@ -66,7 +66,7 @@ const written = z.object({
 });
 
 function overHttp(agent: HttpAgent): Route {
-  const { name, asked, answer } = agent;
+  const { name, readCall, answer } = agent;
   return doorRoute({
     surface: name,
     path: `/v1/hooks/${name}`,
@@ -74,14 +74,14 @@ function overHttp(agent: HttpAgent): Route {
     description:
       'The answer is 200 in the shape that the agent expects, also for refusals. An event that is not about a call is answered with `{}`, and nothing is recorded.',
     body: event,
-    asked: body => asked(body) ?? Response.json({}),
-    answer: (verdict, body) => answer(agentAnswerOf(verdict, 'deny', receiverOf(asked(body)?.call)), body),
+    readCall: body => readCall(body) ?? Response.json({}),
+    answer: (verdict, body) => answer(agentAnswerOf(verdict, 'deny', receiverOf(readCall(body)?.call)), body),
     refuse: (error, body) => answer({ decision: 'deny', reason: reasonOf(error) }, body),
   });
 }
 
 function byCommand(agent: Agent): Route {
-  const { name, asked, speak } = agent;
+  const { name, readCall, speak } = agent;
   return route({
     ...DOOR,
     method: 'POST',
@@ -93,7 +93,7 @@ function byCommand(agent: Agent): Route {
     answers: { 200: { description: 'The output of the command.', schema: written } },
     handle: async incoming => {
       const { services, body, query, identifyMs } = incoming;
-      const call = asked(body);
+      const call = readCall(body);
       if (call === null) return undecided(incoming, Response.json(output(AGENTS[name].nothing ?? '')));
       const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);

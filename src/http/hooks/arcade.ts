@@ -32,7 +32,7 @@ export const arcadeRoute = doorRoute<z.output<typeof body>>({
   description: 'The toolkit is the server, so a policy names the tool as `<toolkit>__<name>`.',
   body,
   answers: { 200: { description: 'The verdict, or a refusal.', schema: answered } },
-  asked: ({ tool, inputs }) => ({
+  readCall: ({ tool, inputs }) => ({
     call: { serverName: tool.toolkit, toolName: tool.name },
     args: inputs ?? undefined,
   }),

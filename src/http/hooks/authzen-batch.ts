@@ -80,7 +80,7 @@ export function orFault<T>(map: () => T): T | GuardError {
 
 type Item = CheckRequest | GuardError;
 type Outcome = Verdict | GuardError;
-type Judge = (asked: readonly CheckRequest[]) => Promise<Outcome[]>;
+type Judge = (questions: readonly CheckRequest[]) => Promise<Outcome[]>;
 
 /**
  * The answers, in the order of the items. An evaluation that could not be recorded is answered with `false` and the

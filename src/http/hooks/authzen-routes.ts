@@ -9,7 +9,7 @@ import { baseUrl } from '../serving/origin.ts';
 import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
 import { submitCheck, submitChecks } from '../serving/submit-check.ts';
 import {
-  askedOf,
+  callInEvaluation,
   decision,
   decisionOf,
   type Evaluation,
@@ -90,7 +90,7 @@ export const authzenMetadata: Route = route({
 
 async function evaluate(incoming: Incoming<unknown, unknown>, body: Evaluation): Promise<Response> {
   const only = wantsServer(body) ? await onlyServer(incoming) : null;
-  const question = namedQuestion('authzen', askedOf(body, only), incoming);
+  const question = namedQuestion('authzen', callInEvaluation(body, only), incoming);
   return submitCheck(incoming.services, question, incoming.identifyMs, verdict =>
     Response.json(decisionOf(verdict)),
   );
@@ -106,12 +106,12 @@ async function evaluateAll(incoming: Incoming<Batch, unknown>): Promise<Response
   const items = read.map(each =>
     each instanceof GuardError
       ? each
-      : orFault(() => namedQuestion('authzen', askedOf(each, only), incoming)),
+      : orFault(() => namedQuestion('authzen', callInEvaluation(each, only), incoming)),
   );
   const semantic = body.options?.evaluations_semantic ?? 'execute_all';
   // The time since the arrival counts toward the time limit, so that evaluations in turn have that of one check.
-  const evaluations = await answersTo(items, semantic, asked =>
-    submitChecks(services, asked, performance.now() - startedAt),
+  const evaluations = await answersTo(items, semantic, questions =>
+    submitChecks(services, questions, performance.now() - startedAt),
   );
   return Response.json({ evaluations });
 }

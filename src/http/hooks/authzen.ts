@@ -10,7 +10,7 @@ import { canonicalJson } from '../../core/wire/canonical.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { headersOf, STATUS } from '../serving/errors.ts';
-import type { Asked } from './door.ts';
+import type { DoorCall } from './door.ts';
 import { refusalText } from './refusal-text.ts';
 
 /** The value itself is passed on and not a copy, so that what is judged is what was sent. */
@@ -43,7 +43,7 @@ export function wantsServer({ resource: { id, properties } }: Evaluation): boole
 }
 
 /** `only` is the server of the key's single Connected Tool, if there is one; it is asked for where `wantsServer` says so. */
-export function askedOf(body: Evaluation, only: string | null): Asked {
+export function callInEvaluation(body: Evaluation, only: string | null): DoorCall {
   const { type } = body.resource;
   if (type !== 'tool') throw fault('/resource/type', 'must be "tool": this service decides about tools only');
   return { call: callOf(body, only), args: argumentsOf(body) };

@@ -12,26 +12,26 @@ import {
   namedCall,
   textIn,
 } from './agent.ts';
-import type { Asked } from './door.ts';
+import type { DoorCall } from './door.ts';
 
 const CALLS = ['PreToolUse', 'PermissionRequest'];
 
 export const claudeCode: HttpDoor = {
-  asked: event => askedBy('claude-code', event),
+  readCall: event => callInEvent('claude-code', event),
   ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
   answer: answerOf,
-  speak: (told, event) => json(answerOf(told, event)),
+  speak: (answer, event) => json(answerOf(answer, event)),
 };
 
-export function answerOf(told: AgentAnswer, event: JsonObject | null): JsonObject {
-  return isPermission(event) ? permission(told) : beforeUse(told);
+export function answerOf(answer: AgentAnswer, event: JsonObject | null): JsonObject {
+  return isPermission(event) ? permission(answer) : beforeUse(answer);
 }
 
 /**
  * The call of an event in the shape of Claude Code, of which other agents made theirs. `callOf` says which call a name
  * stands for.
  */
-export function askedBy(agent: AgentName, event: JsonObject, callOf = namedCall): Asked | null {
+export function callInEvent(agent: AgentName, event: JsonObject, callOf = namedCall): DoorCall | null {
   if (!isCall(nameOf(event), CALLS, AGENTS['claude-code'])) return null;
   const call = callOf(agent, textIn(event, 'tool_name'));
   return inFolder(agent, { call, args: argumentsIn(event, 'tool_input') }, event['cwd']);

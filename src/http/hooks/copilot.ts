@@ -19,7 +19,7 @@ const BEFORE = ['PreToolUse', 'preToolUse'];
 const PERMISSION = ['PermissionRequest', 'permissionRequest'];
 
 export const copilot: HttpDoor = {
-  asked: event => {
+  readCall: event => {
     if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], AGENTS.copilot)) return null;
     const snake = event['tool_name'] !== undefined;
     const name = textIn(event, snake ? 'tool_name' : 'toolName');
@@ -33,17 +33,17 @@ export const copilot: HttpDoor = {
   /** A request for permission that is not answered goes by its own rules, which may allow the call. */
   ways: event => (BEFORE.includes(eventName(event, AGENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,
-  speak: (told, event) => json(answerOf(told, event)),
+  speak: (answer, event) => json(answerOf(answer, event)),
   /** It goes on after exit code 2 of a hook before a tool, so that only an answer refuses. */
   refuse: (reason, event) => json(answerOf({ decision: 'deny', reason }, event)),
 };
 
-export function answerOf(told: AgentAnswer, event: JsonObject | null): JsonObject {
+export function answerOf(answer: AgentAnswer, event: JsonObject | null): JsonObject {
   const name = event === null ? null : eventName(event, AGENTS.copilot);
-  if (name !== null && BEFORE.includes(name)) return beforeUse(told);
-  if (name !== null && PERMISSION.includes(name)) return permission(told);
+  if (name !== null && BEFORE.includes(name)) return beforeUse(answer);
+  if (name !== null && PERMISSION.includes(name)) return permission(answer);
   // It is not known which of the two was asked, and each ignores the fields of the other.
-  return { ...permission(told), ...beforeUse(told) };
+  return { ...permission(answer), ...beforeUse(answer) };
 }
 
 /** An event in camelCase that names a tool and no result of it is the one before the tool is used. */

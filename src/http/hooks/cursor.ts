@@ -6,7 +6,7 @@ import { AGENTS, eventName } from '../../core/agents.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Json, JsonObject } from '../../core/wire/json.ts';
 import { type AgentDoor, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
-import type { Asked } from './door.ts';
+import type { DoorCall } from './door.ts';
 
 const SHELL = 'beforeShellExecution';
 const MCP = 'beforeMCPExecution';
@@ -21,7 +21,7 @@ const SINGLE: Record<string, { tool: string; fields: string[] }> = {
 const CALLS = [MCP, TOOL, ...Object.keys(SINGLE)];
 
 export const cursor: AgentDoor = {
-  asked: event => {
+  readCall: event => {
     const name = nameOf(event);
     if (!isCall(name, CALLS, AGENTS.cursor)) return null;
     if (name === MCP) return mcpCall(event);
@@ -39,7 +39,7 @@ export const cursor: AgentDoor = {
 const nameOf = (event: JsonObject): string | null => eventName(event, AGENTS.cursor);
 
 /** Without the name of its server, a tool could pass for one of another server. */
-function mcpCall(event: JsonObject): Asked {
+function mcpCall(event: JsonObject): DoorCall {
   if (typeof event['mcp_server_name'] !== 'string')
     throw new GuardError(
       'invalid_input',
@@ -51,14 +51,14 @@ function mcpCall(event: JsonObject): Asked {
 }
 
 /** Null for the tools that have an event of their own. */
-function toolCall(event: JsonObject): Asked | null {
+function toolCall(event: JsonObject): DoorCall | null {
   const tool = textIn(event, 'tool_name');
   if (tool === 'Shell' || tool.startsWith('MCP:')) return null;
   const call = { serverName: 'cursor', toolName: tool };
   return inFolder('cursor', { call, args: argumentsIn(event, 'tool_input') }, folderIn(event));
 }
 
-function singleCall({ tool, fields }: { tool: string; fields: string[] }, event: JsonObject): Asked {
+function singleCall({ tool, fields }: { tool: string; fields: string[] }, event: JsonObject): DoorCall {
   textIn(event, fields[0] as string);
   const given = fields.filter(field => event[field] !== undefined && event[field] !== null);
   const args = Object.fromEntries(given.map(field => [field, event[field]])) as JsonObject;

@@ -17,11 +17,11 @@ import type { Config } from '../../settings/config.ts';
 import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
 import { bearer } from '../serving/auth.ts';
 import { carriedKey } from '../serving/key-headers.ts';
-import { type Answer, agentOf, type Incoming, type Route, route } from '../serving/route.ts';
+import { type AnswerShape, agentOf, type Incoming, type Route, route } from '../serving/route.ts';
 import { submitCheck } from '../serving/submit-check.ts';
 
 /** Their request, as our call. */
-export interface Asked {
+export interface DoorCall {
   call: ToolCall;
   args: Json | undefined;
   /** What a coding agent's call would do. */
@@ -38,12 +38,12 @@ export interface Door<Body> {
   description?: string;
   /** A loose object: vendors add fields, and those that we do not know are ignored. */
   body: z.ZodType<Body>;
-  answers?: Record<number, Answer>;
+  answers?: Record<number, AnswerShape>;
   /**
    * Throws a GuardError for what cannot be mapped. A Response answers an event that is not a call: nothing is decided
    * and nothing recorded.
    */
-  asked: (body: Body, request: Request, config: Config) => Asked | Response;
+  readCall: (body: Body, request: Request, config: Config) => DoorCall | Response;
   answer: (verdict: Verdict, body: Body) => object | Response;
   /** `body` is null if it could not be read. */
   refuse: (error: GuardError, body: Body | null) => object | Response;
@@ -87,9 +87,9 @@ export function refused(error: GuardError, answer: object | Response): Response 
 
 async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, body, request, identifyMs } = incoming;
-  const asked = door.asked(body, request, services.config);
-  if (asked instanceof Response) return undecided(incoming, asked);
-  const question = questionOf(door.surface, await proxied(asked, incoming), incoming);
+  const doorCall = door.readCall(body, request, services.config);
+  if (doorCall instanceof Response) return undecided(incoming, doorCall);
+  const question = questionOf(door.surface, await proxied(doorCall, incoming), incoming);
   return submitCheck(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
 }
 
@@ -109,22 +109,22 @@ export async function undecided(incoming: Incoming<unknown, unknown>, answer: Re
 /** The check of a call that came through a door; it throws if the names cannot be those of a tool. */
 export function questionOf(
   surface: Surface,
-  asked: Asked,
+  doorCall: DoorCall,
   incoming: Incoming<unknown, unknown>,
 ): CheckRequest {
-  const { serverName, toolName } = asked.call;
+  const { serverName, toolName } = doorCall.call;
   const faults = [
     { path: '/server', message: serverNameFault(serverName) },
     { path: '/tool', message: toolNameFault(toolName) },
   ].flatMap(({ path, message }) => (message === null ? [] : [{ path, message }]));
   if (faults.length > 0) throw invalidInput(faults);
-  return namedQuestion(surface, asked, incoming);
+  return namedQuestion(surface, doorCall, incoming);
 }
 
 /** The same for a call whose names were read as those of a tool. */
 export function namedQuestion(
   surface: Surface,
-  { call, args, agent, referenceId = null, continuation }: Asked,
+  { call, args, agent, referenceId = null, continuation }: DoorCall,
   incoming: Incoming<unknown, unknown>,
 ): CheckRequest {
   const { startedAt, span } = incoming;
@@ -148,9 +148,9 @@ export function namedQuestion(
  * A call of our MCP proxy is left to the proxy only if the proxy would make it, because the key has that Connected Tool.
  * Otherwise another server has the proxy's name, and nobody would ask about its calls or count them.
  */
-export async function proxied(asked: Asked, incoming: Incoming<unknown, unknown>): Promise<Asked> {
-  const { serverName, toolName, unsent, renamed } = asked.call;
-  if (!unsent) return asked;
+export async function proxied(doorCall: DoorCall, incoming: Incoming<unknown, unknown>): Promise<DoorCall> {
+  const { serverName, toolName, unsent, renamed } = doorCall.call;
+  if (!unsent) return doorCall;
   const { db } = incoming.services.deps;
   const tools = await listConnectedTools(db, agentOf(incoming).keyId);
   const named = nameBefore(
@@ -161,13 +161,13 @@ export async function proxied(asked: Asked, incoming: Incoming<unknown, unknown>
   const tool = tools.find(({ name }) => name === named);
   if (tool === undefined)
     return {
-      ...asked,
+      ...doorCall,
       call: { serverName: OWN_SERVER, toolName: joinName(serverName, toolName), ...(renamed && { renamed }) },
     };
-  if (renamed === undefined) return asked;
+  if (renamed === undefined) return doorCall;
   const before = nameBefore(toolName, await listToolNames(db, tool.id, MOST_NAMES), renamed);
-  if (before === null) return { ...asked, call: { ...asked.call, serverName: tool.name } };
-  return { ...asked, call: { serverName: tool.name, toolName: before, unsent } };
+  if (before === null) return { ...doorCall, call: { ...doorCall.call, serverName: tool.name } };
+  return { ...doorCall, call: { serverName: tool.name, toolName: before, unsent } };
 }
 
 /** More than any server has. */

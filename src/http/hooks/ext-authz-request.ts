@@ -8,8 +8,8 @@ import { ENVELOPE, type Id, MODERN_VERSION, metaOf, RpcError } from '../../mcp/p
 import { readHeaderValue } from '../../mcp/schema.ts';
 import { referenceIn } from '../../mcp/translate.ts';
 import { isJson } from '../serving/body.ts';
-import type { Asked } from './door.ts';
-import { askedAt, isNamed, type Passed, passedOn } from './json-rpc.ts';
+import type { DoorCall } from './door.ts';
+import { doorCallAt, isNamed, type Passed, passedOn } from './json-rpc.ts';
 
 /** What is not a call: a method, an answer of the client, or a request of the transport that carries no message. */
 export type Other =
@@ -17,7 +17,7 @@ export type Other =
   | { kind: 'answer' }
   | { kind: 'transport'; name: string };
 
-export type Wanted = { asked: Asked } | { other: Other };
+export type Wanted = { doorCall: DoorCall } | { other: Other };
 
 /** The message in a body. */
 export interface Message {
@@ -79,7 +79,7 @@ export function wantedBy(serverName: string, request: Request, message: Message 
   if (passed.kind === 'answer') return { other: { kind: 'answer' } };
   requireSame(request.headers, passed.kind === 'call' ? 'tools/call' : passed.method, params);
   if (passed.kind === 'other') return { other: { kind: 'method', name: passed.method } };
-  return { asked: { ...askedAt(serverName, passed), referenceId: approvalIn(params) } };
+  return { doorCall: { ...doorCallAt(serverName, passed), referenceId: approvalIn(params) } };
 }
 
 function approvalIn(params: JsonObject): string | null {
@@ -119,7 +119,7 @@ function byHeaders(serverName: string, request: Request): Wanted {
   if (method.includes(',')) throw invalid('The header Mcp-Method names one method.');
   if (method !== 'tools/call') return { other: { kind: 'method', name: method } };
   const toolName = nameIn(headers.get('mcp-name'));
-  return { asked: { call: { serverName, toolName, unseen: true }, args: undefined } };
+  return { doorCall: { call: { serverName, toolName, unseen: true }, args: undefined } };
 }
 
 /**

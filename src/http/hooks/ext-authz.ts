@@ -48,8 +48,8 @@ async function answer(incoming: Incoming<unknown, unknown>): Promise<Response> {
   const id = message?.id ?? null;
   if (id !== null) ids.set(request, id);
   const wanted = wantedBy(serverOf(serverIn(request, params['server']), request), request, message);
-  if ('asked' in wanted) {
-    const question = questionOf('ext-authz', wanted.asked, incoming);
+  if ('doorCall' in wanted) {
+    const question = questionOf('ext-authz', wanted.doorCall, incoming);
     return submitCheck(services, question, identifyMs, verdict => answerTo(verdict, id));
   }
   if (!isLetThrough(services.config.extAuthzOther, wanted.other)) throw notLetThrough();

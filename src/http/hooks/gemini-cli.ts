@@ -10,7 +10,7 @@ import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { type AgentDoor, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 
 export const geminiCli: AgentDoor = {
-  asked: event => {
+  readCall: event => {
     if (!isCall(eventName(event, AGENTS['gemini-cli']), ['BeforeTool'], AGENTS['gemini-cli'])) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');

@@ -14,7 +14,7 @@ import {
 } from './agent.ts';
 
 export const goose: AgentDoor = {
-  asked: event => {
+  readCall: event => {
     if (!isCall(eventName(event, AGENTS.goose), ['PreToolUse'], AGENTS.goose)) return null;
     const name = textIn(event, 'tool_name');
     const args = argumentsIn(event, 'tool_input');

@@ -18,7 +18,7 @@ import {
 const CALLS = ['pre_tool_use', 'PreToolUse'];
 
 export const grok: HttpDoor = {
-  asked: event => {
+  readCall: event => {
     const name = eventName(event, AGENTS.grok);
     // An event need not say what it is: the only one that asks names a tool.
     const isBare = name === null && event['toolName'] !== undefined;
@@ -33,7 +33,7 @@ export const grok: HttpDoor = {
     return inFolder('grok', { call: extensionCall('grok', tool), args }, event['cwd']);
   },
   answer: answerOf,
-  speak: told => json(answerOf(told)),
+  speak: answer => json(answerOf(answer)),
 };
 
 function answerOf({ decision, reason }: AgentAnswer): JsonObject {

@@ -4,7 +4,7 @@
 import { GuardError } from '../../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import { CONTINUATION, continuationOf } from '../../mcp/call-input.ts';
-import type { Asked } from './door.ts';
+import type { DoorCall } from './door.ts';
 
 interface PassedCall {
   kind: 'call';
@@ -41,7 +41,7 @@ function callIn(params: Json | undefined): Passed {
   return { kind: 'call', toolName: name, args: args ?? undefined, ...continuationOf(params) };
 }
 
-export function askedAt(serverName: string, { kind: _, toolName, ...rest }: PassedCall): Asked {
+export function doorCallAt(serverName: string, { kind: _, toolName, ...rest }: PassedCall): DoorCall {
   return { call: { serverName, toolName }, ...rest };
 }
 

@@ -11,7 +11,7 @@ import type { Verdict } from '../../guard/check/request.ts';
 import { fit } from '../serving/body.ts';
 import { type Incoming, type Route, route } from '../serving/route.ts';
 import { submitChecks } from '../serving/submit-check.ts';
-import { type Asked, DOOR, questionOf, refused } from './door.ts';
+import { DOOR, type DoorCall, questionOf, refused } from './door.ts';
 import { refusalText } from './refusal-text.ts';
 
 /** Each costs a decision and an audit entry. */
@@ -65,7 +65,7 @@ export const litellmRoute: Route = route({
 
 async function guard(incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, identifyMs } = incoming;
-  const questions = asked(incoming.body).map(each => questionOf('litellm', each, incoming));
+  const questions = callsIn(incoming.body).map(each => questionOf('litellm', each, incoming));
   const verdicts = await submitChecks(services, questions, identifyMs);
   return Response.json(answer(verdicts.map(orThrow)));
 }
@@ -75,7 +75,7 @@ function orThrow(verdict: Verdict | GuardError): Verdict {
   return verdict;
 }
 
-export function asked({ input_type, structured_messages, tools, tool_calls }: Body): Asked[] {
+export function callsIn({ input_type, structured_messages, tools, tool_calls }: Body): DoorCall[] {
   if (input_type === 'request') {
     if (isEmpty(structured_messages) && !isEmpty(tools)) throw withoutArguments();
     return [];

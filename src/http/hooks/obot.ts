@@ -6,7 +6,7 @@ import { GuardError } from '../../core/errors.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import type { Route } from '../serving/route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { askedAt, passedOn, requireLetThrough } from './json-rpc.ts';
+import { doorCallAt, passedOn, requireLetThrough } from './json-rpc.ts';
 import { refusalText } from './refusal-text.ts';
 import { signedByObot } from './signature.ts';
 
@@ -25,10 +25,10 @@ const door: Door<JsonObject> = {
     200: { description: 'The message may pass.' },
     403: { description: 'It may not; the text says why.', type: 'text/plain' },
   },
-  asked: (message, request, config) => {
+  readCall: (message, request, config) => {
     if (isAnswer(message)) return ACCEPTED();
     const passed = passedOn(message);
-    if (passed.kind === 'call') return askedAt(serverIn(request), passed);
+    if (passed.kind === 'call') return doorCallAt(serverIn(request), passed);
     if (passed.kind === 'other') requireLetThrough(passed.method, config.extAuthzOther);
     return ACCEPTED();
   },

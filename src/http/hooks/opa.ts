@@ -49,7 +49,7 @@ function opa<Result>(
     summary,
     body,
     answers: { 200: { description: 'The result, as of a rule in OPA.', schema: z.object({ result }) } },
-    asked: ({ input: { server, tool, arguments: args } }) => ({
+    readCall: ({ input: { server, tool, arguments: args } }) => ({
       call: { serverName: server, toolName: tool },
       args,
     }),

@@ -6,7 +6,7 @@ import type { GuardError } from '../../core/errors.ts';
 import type { Json } from '../../core/wire/json.ts';
 import type { Route } from '../serving/route.ts';
 import { type Door, doorRoute } from './door.ts';
-import { askedAt, notLetThrough, passedOn, requireLetThrough } from './json-rpc.ts';
+import { doorCallAt, notLetThrough, passedOn, requireLetThrough } from './json-rpc.ts';
 import { refusalText } from './refusal-text.ts';
 import { signedByToolHive } from './signature.ts';
 
@@ -43,10 +43,10 @@ const door: Door<Body> = {
     'A `tools/call` is judged; for other methods `TOOLGATE_EXT_AUTHZ_OTHER` counts. If `TOOLGATE_TOOLHIVE_SECRET` is set, the request has to be signed (`X-ToolHive-Signature`, `X-ToolHive-Timestamp`).',
   body,
   answers: { 200: { description: 'The verdict, or a refusal.', schema: answered } },
-  asked: ({ mcp_request, context, uid }, _, config) => {
+  readCall: ({ mcp_request, context, uid }, _, config) => {
     const passed = passedOn(mcp_request);
     // A virtual MCP server stands for several: the one behind it is the one that is called.
-    if (passed.kind === 'call') return askedAt(context.backend_server || context.server_name, passed);
+    if (passed.kind === 'call') return doorCallAt(context.backend_server || context.server_name, passed);
     // ToolHive asks about no answers.
     if (passed.kind === 'answer') throw notLetThrough();
     requireLetThrough(passed.method, config.extAuthzOther);

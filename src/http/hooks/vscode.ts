@@ -2,15 +2,15 @@
 // flat answers, so both shapes are given. The facts are in test/vectors/hooks/vscode.
 
 import { type AgentDoor, json, namedCall } from './agent.ts';
-import { answerOf, askedBy } from './claude-code.ts';
+import { answerOf, callInEvent } from './claude-code.ts';
 import { answerOf as flatAnswer } from './copilot.ts';
 
 export const vscode: AgentDoor = {
-  asked: event =>
-    askedBy('vscode', event, (agent, name) => {
+  readCall: event =>
+    callInEvent('vscode', event, (agent, name) => {
       const call = namedCall(agent, name);
       return name.startsWith('mcp_') ? { ...call, renamed: 'vscode' } : call;
     }),
   ways: () => ['ask'],
-  speak: (told, event) => json({ ...answerOf(told, event), ...flatAnswer(told, event) }),
+  speak: (answer, event) => json({ ...answerOf(answer, event), ...flatAnswer(answer, event) }),
 };

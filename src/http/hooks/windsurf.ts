@@ -13,14 +13,14 @@ import {
   serverCall,
   textIn,
 } from './agent.ts';
-import type { Asked } from './door.ts';
+import type { DoorCall } from './door.ts';
 
 const COMMAND = 'pre_run_command';
 const MCP = 'pre_mcp_tool_use';
 const CALLS = [COMMAND, MCP, 'pre_read_code', 'pre_write_code'];
 
 export const windsurf: AgentDoor = {
-  asked: event => {
+  readCall: event => {
     const name = eventName(event, AGENTS.windsurf);
     if (!isCall(name, CALLS, AGENTS.windsurf)) return null;
     const about = event['tool_info'];
@@ -35,7 +35,7 @@ export const windsurf: AgentDoor = {
   speak: ({ decision, reason }) => (decision === 'allow' ? output('') : blocked(reason)),
 };
 
-function mcpCall(about: JsonObject): Asked {
+function mcpCall(about: JsonObject): DoorCall {
   const call = serverCall(textIn(about, 'mcp_server_name'), textIn(about, 'mcp_tool_name'));
   return inFolder('windsurf', { call, args: argumentsIn(about, 'mcp_tool_arguments') }, null);
 }

@@ -7,7 +7,7 @@ import { card, html, page } from '../serving/page.ts';
 const FOR_PEOPLE = new Set(['', 'dashboard', 'docs']);
 
 /** Makes the page for requests that no route takes; null for those of programs. */
-export function nowherePages(paths: readonly string[]): (request: Request) => Response | null {
+export function notFoundPages(paths: readonly string[]): (request: Request) => Response | null {
   const forPrograms = new Set(paths.map(firstOf).filter(each => !FOR_PEOPLE.has(each)));
   return request => {
     if (!isBrowser(request) || forPrograms.has(firstOf(new URL(request.url).pathname))) return null;

@@ -45,7 +45,7 @@ export interface Incoming<Body, Query> {
   query: Query;
 }
 
-export interface Answer {
+export interface AnswerShape {
   description: string;
   schema?: z.ZodType;
   /** The content type, if it is not JSON. */
@@ -101,7 +101,7 @@ export interface Route {
    */
   refusal?: (error: GuardError, request: Request, body?: unknown) => Response | null;
   query?: z.ZodObject;
-  answers: Record<number, Answer>;
+  answers: Record<number, AnswerShape>;
   handle: (incoming: Incoming<never, never>) => Response | Promise<Response>;
   /** A faster way to the same answer for the usual request; null for any other. */
   quickly?: (services: Services, request: Request, startedAt: number) => Promise<Response> | null;

@@ -19,7 +19,7 @@ interface Step {
 }
 
 export function Course({ of: approval }: { of: WholeApproval }) {
-  const steps = [asked, told, votes, answered, used, forwarded].flatMap(step => step(approval) ?? []);
+  const steps = [asked, notified, votes, answered, used, forwarded].flatMap(step => step(approval) ?? []);
   return (
     <ol class="course">
       {steps.map(({ name, state, at, what }) => (
@@ -46,7 +46,7 @@ function asked({ surface, createdAt, toolCallId }: WholeApproval): Step {
   };
 }
 
-function told({ notifications, status }: WholeApproval): Step {
+function notified({ notifications, status }: WholeApproval): Step {
   const states = new Set(notifications.map(each => each.state));
   return {
     name: 'Told',

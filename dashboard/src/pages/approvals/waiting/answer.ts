@@ -62,11 +62,11 @@ export async function send(
 
 const AT_ONCE = 4;
 
-/** Answers each of them; `told` is called after each, with the error of the one that failed. */
+/** Answers each of them; `onAnswered` is called after each, with the error of the one that failed. */
 export async function sendAll(
   approvals: readonly Approval[],
   answer: Answer,
-  told: (asked: Approval, is: ListedApproval | null, error: Error | null) => void,
+  onAnswered: (asked: Approval, is: ListedApproval | null, error: Error | null) => void,
 ): Promise<void> {
   const waiting = [...approvals];
   const next = async (): Promise<void> => {
@@ -75,9 +75,9 @@ export async function sendAll(
     try {
       const seen = answer.action === 'approve' ? asked.details?.digest : undefined;
       const { approval, late } = await send(asked, { ...answer, ...(seen !== undefined && { seen }) });
-      told(asked, approval, late);
+      onAnswered(asked, approval, late);
     } catch (error) {
-      told(asked, null, error as Error);
+      onAnswered(asked, null, error as Error);
     }
     await next();
   };
