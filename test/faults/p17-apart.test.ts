@@ -30,12 +30,12 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
   },
   'spends anybody’s approval': [
     {
-      file: 'src/guard/check/approval-facts.ts',
+      file: 'src/guard/check/freeing.ts',
       find: '    about.keyId === principal.keyId &&\n',
       replace: '',
     },
     {
-      file: 'src/guard/check/approval-facts.ts',
+      file: 'src/guard/check/freeing.ts',
       find: 'return keyId === principal.keyId && personId',
       replace: "return keyId !== '' && personId",
     },

@@ -12,7 +12,8 @@ import type { Situation } from '../../core/policy/situation.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { Shadow } from '../../store/log/audit-entry.ts';
 import { ruleDigest } from '../rule-digest.ts';
-import { type ApprovalFacts, type Asking, receiverOf } from './approval-facts.ts';
+import type { ApprovalFacts } from './approval-facts.ts';
+import { type Asking, receiverOf } from './freeing.ts';
 import { LimitFacts, type Metered, meteredBy } from './limits.ts';
 import type { CheckRequest } from './request.ts';
 

@@ -1,5 +1,5 @@
 // Says why an approval that a caller names cannot free a call; it becomes part of the verdict's reason. This is
-// not a decision: facts.ts reads the approvals and compares them with the call.
+// not a decision: approval-facts.ts reads the approvals, and freeing.ts compares them with the call.
 
 import type { Unfreed } from '../../core/decision/reason.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
