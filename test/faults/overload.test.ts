@@ -28,7 +28,7 @@ const LEAST_RATE = 1000;
 const ENV = { TOOLGATE_QUEUE_LIMIT: String(QUEUE_LIMIT), TOOLGATE_LOG_LEVEL: 'silent' };
 
 const NO_LIMIT: Patch = {
-  file: 'src/guard/check/commit.ts',
+  file: 'src/guard/check/check-queue.ts',
   find: 'if (this.#queue.length >= this.#limit) return true;',
   replace: '',
 };

@@ -85,7 +85,7 @@ const PATIENT: Patch[] = [
     replace: 'const TRANSACTION_MS = 60_000;',
   },
   {
-    file: 'src/guard/check/commit.ts',
+    file: 'src/guard/check/check-queue.ts',
     find: 'const CHECK_LIMIT_MS = 2900;',
     replace: 'const CHECK_LIMIT_MS = 60_000;',
   },

@@ -1,26 +1,16 @@
 // Group commit: checks that wait share one transaction and one fsync. A lone check starts a commit at once; the checks
 // that arrive while it runs form the next group. No check is answered before the commit of its group has returned.
-// check.ts decides the checks and writes their entries. When a group fails, blame.ts finds the checks that caused it.
+// check-queue.ts has the checks that wait, and check.ts decides those of a group and writes their entries. When a group
+// fails, blame.ts finds the checks that caused it.
 
 import { auditFailed, GuardError, overloaded } from '../../core/errors.ts';
 import type { Span } from '../../core/wire/span.ts';
 import { type Db, type Lane, StoreError, type Transaction } from '../../store/engine/db.ts';
-import { divide, Quarantine } from './blame.ts';
+import { divide } from './blame.ts';
+import { arrivedAt, CheckQueue, tooLate, type Waiting } from './check-queue.ts';
 
-/**
- * Under overload each step of a commit waits for its turn on an event loop that is busy refusing requests. Groups of at
- * most 256 then answered half as many checks per second as groups of 1,000.
- */
-const MAX_GROUP = 1024;
-/** A group takes one lock for each key. By default PostgreSQL has room for 6,400 locks, for all replicas together. */
-const MAX_KEYS = 256;
-/** A check is answered within three seconds: it fails after this time, and late ones are looked for every SWEEP_MS. */
-const CHECK_LIMIT_MS = 2900;
+/** How often the checks are looked for that have waited too long. */
 const SWEEP_MS = 100;
-/** When the oldest check in a long queue has waited this long, the store is too slow, and new checks are refused. */
-const PATIENCE_MS = 1000;
-/** No group gathers for longer: somebody's large requests may make each turn of the event loop take milliseconds. */
-const GATHER_MS = 2;
 
 /** What is known of a group whose commit has returned. Times are in milliseconds. */
 export interface CommittedGroup {
@@ -35,15 +25,6 @@ export interface CommitObserver {
   committed(group: CommittedGroup): void;
   /** A whole group, or one of its members, got no verdict because of this error. */
   failed(error: unknown): void;
-}
-
-interface Waiting<Item, Result> {
-  request: Item;
-  /** `performance.now()` when it came into this queue. */
-  queuedAt: number;
-  deadline: number;
-  /** Takes the answer. Only the first one counts. */
-  answer: (answer: Result | GuardError) => void;
 }
 
 /** Says that a request was not decided, because it belongs into the groups of the next GroupCommit. */
@@ -85,20 +66,14 @@ export interface GroupWork<Item, Result> {
 export class GroupCommit<Item, Result> {
   readonly #lane: Lane;
   readonly #work: GroupWork<Item, Result>;
-  readonly #limit: number;
   readonly #observer: CommitObserver;
   readonly #next: GroupCommit<Item, Result> | null;
-  readonly #clock: () => number;
-  #queue: Waiting<Item, Result>[] = [];
-  #underWay: Waiting<Item, Result>[] = [];
+  readonly #queue: CheckQueue<Item, Result>;
   /** Those of the group under way that are decided in a later one. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
   /** The preparations that are under way. */
   readonly #preparing = new Set<Promise<void>>();
-  /** How many checks waited when the last group was put together. */
-  #lastSize = 0;
-  readonly #quarantine = new Quarantine();
 
   /**
    * `next` decides the requests that `work` moves to it, in transactions of its own. `clock` says how long a group has
@@ -114,23 +89,18 @@ export class GroupCommit<Item, Result> {
   ) {
     this.#lane = db.lane();
     this.#work = work;
-    this.#limit = limit;
     this.#observer = observer;
     this.#next = next;
-    this.#clock = clock;
+    this.#queue = new CheckQueue(this.#keyOf, limit, clock);
   }
 
   get depth(): number {
-    const here = this.#queue.length + this.#underWay.length + this.#preparing.size;
-    return here + (this.#next?.depth ?? 0);
+    return this.#queue.depth + this.#preparing.size + (this.#next?.depth ?? 0);
   }
 
-  /** Whether a new check is refused: the queue is full, or moves so slowly that the answer would come too late. */
+  /** Whether a new check is refused. */
   get overloaded(): boolean {
-    if (this.#queue.length >= this.#limit) return true;
-    if (this.#queue.length <= MAX_GROUP) return false;
-    const oldest = this.#queue[0] as Waiting<Item, Result>;
-    return oldest.deadline - performance.now() < CHECK_LIMIT_MS - PATIENCE_MS;
+    return this.#queue.overloaded;
   }
 
   /** `waitedMs` is the time that the check has already waited for the store; it counts toward the time limit. */
@@ -168,7 +138,7 @@ export class GroupCommit<Item, Result> {
       this.#next.#enter(request, queuedAt, waitedMs, answer);
     else if (this.overloaded) answer(overloaded());
     else {
-      this.#queue.push({ request, queuedAt, deadline: queuedAt + CHECK_LIMIT_MS - waitedMs, answer });
+      this.#queue.enter(request, queuedAt, waitedMs, answer);
       this.#running ??= this.#run();
     }
   }
@@ -181,12 +151,12 @@ export class GroupCommit<Item, Result> {
   }
 
   async #run(): Promise<void> {
-    const sweeper = setInterval(() => this.#expire(), SWEEP_MS);
-    while (this.#queue.length > 0) {
-      await this.#gathered();
-      this.#take();
-      if (this.#underWay.length > 0) await this.#commit(this.#underWay);
-      this.#underWay = [];
+    const sweeper = setInterval(() => this.#queue.expire(), SWEEP_MS);
+    while (!this.#queue.isEmpty) {
+      await this.#queue.gathered();
+      const group = this.#queue.take();
+      if (group.length > 0) await this.#commit(group);
+      this.#queue.ended();
       this.#putBack();
     }
     clearInterval(sweeper);
@@ -201,11 +171,11 @@ export class GroupCommit<Item, Result> {
     if (this.#later.size === 0) return;
     for (const each of this.#later) {
       const prepared = this.#work.prepare?.(each.request) ?? null;
-      if (prepared === null) this.#queue.push(each);
+      if (prepared === null) this.#queue.putBack(each);
       else this.#putBackAfter(prepared, each);
     }
     this.#later.clear();
-    this.#expire();
+    this.#queue.expire();
   }
 
   /** Other requests do not wait for the preparation. If it takes too long, the request is answered with that error. */
@@ -216,9 +186,9 @@ export class GroupCommit<Item, Result> {
       each.deadline = 0;
     }, each.deadline - performance.now());
     const back = () => {
-      this.#queue.push(each);
-      this.#expire();
-      if (this.#queue.length > 0) this.#running ??= this.#run();
+      this.#queue.putBack(each);
+      this.#queue.expire();
+      if (!this.#queue.isEmpty) this.#running ??= this.#run();
     };
     const done = prepared
       .then(back, error => this.#fail([each], error))
@@ -227,41 +197,6 @@ export class GroupCommit<Item, Result> {
         this.#preparing.delete(done);
       });
     this.#preparing.add(done);
-  }
-
-  /**
-   * Waits for one turn of the event loop, and for further ones, 2 ms at most, as long as each brings more checks.
-   * A commit costs the same for one check as for many. Under load this doubles the checks that share one (CPU time per
-   * check fell by a sixth), and a lone check waits for a single turn.
-   *
-   * A group that is smaller than the one before it waits for one turn more, because callers that were just answered can
-   * come back in the next turn at the earliest. Otherwise groups of 1 and of 63 took turns with 64 callers.
-   */
-  async #gathered(): Promise<void> {
-    let turns = this.#queue.length < this.#lastSize ? 2 : 1;
-    const end = this.#clock() + GATHER_MS;
-    do {
-      const waiting = this.#queue.length;
-      await new Promise(setImmediate);
-      turns = this.#queue.length > waiting ? 1 : turns - 1;
-    } while (turns > 0 && this.#queue.length < MAX_GROUP && this.#clock() < end);
-    this.#lastSize = this.#queue.length;
-  }
-
-  /** Takes the checks that have waited longest, as many as one transaction may have. */
-  #take(): void {
-    const keyIds = new Set<string>();
-    const waiting = this.#quarantine.isEmpty ? this.#queue : this.#quarantine.turn(this.#queue, this.#keyOf);
-    const end = waiting.findIndex(({ request }, index) => {
-      const keyId = this.#work.keyOf(request);
-      if (index === MAX_GROUP || (keyIds.size === MAX_KEYS && !keyIds.has(keyId))) return true;
-      keyIds.add(keyId);
-      return false;
-    });
-    this.#underWay = waiting.splice(0, end < 0 ? waiting.length : end);
-    if (waiting === this.#queue) return;
-    const taken = new Set(this.#underWay);
-    this.#queue = this.#queue.filter(each => !taken.has(each));
   }
 
   readonly #keyOf = ({ request }: Waiting<Item, Result>): string => this.#work.keyOf(request);
@@ -339,7 +274,7 @@ export class GroupCommit<Item, Result> {
     each.answer(result);
   }
 
-  /** Checks whose deadline has passed were already rejected by #expire and are not decided again. */
+  /** Checks whose deadline has passed were already rejected by the queue and are not decided again. */
   async #divide(group: readonly Waiting<Item, Result>[]): Promise<void> {
     const origin = { keyOf: this.#keyOf, callerOf: this.#callerOf };
     const bad = await divide(group, origin, async part => {
@@ -347,7 +282,7 @@ export class GroupCommit<Item, Result> {
       const inTime = part.filter(each => each.deadline > now);
       return inTime.length === 0 || (await this.#attempt(inTime)) === null;
     });
-    for (const keyId of bad) this.#quarantine.add(keyId);
+    this.#queue.quarantine(bad);
   }
 
   /** It has no effect on checks that were already answered. */
@@ -357,23 +292,4 @@ export class GroupCommit<Item, Result> {
     const group = members.filter(each => !this.#later.has(each));
     for (const each of group) each.answer(failed);
   }
-
-  /** Rejects checks that are past their deadline, even while the store hangs. Their entries may still be written. */
-  #expire(): void {
-    const now = performance.now();
-    const late = (each: Waiting<Item, Result>) => each.deadline <= now;
-    const expired = [...this.#underWay.filter(late), ...this.#queue.filter(late)];
-    if (expired.length === 0) return;
-    this.#queue = this.#queue.filter(each => !late(each));
-    const failed = tooLate();
-    for (const each of expired) each.answer(failed);
-  }
-}
-
-function tooLate(): GuardError {
-  return auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
-}
-
-function arrivedAt({ deadline }: { deadline: number }): number {
-  return deadline - CHECK_LIMIT_MS;
 }

@@ -30,7 +30,7 @@ const ANYTHING_AGAIN: Patch = {
 };
 const NEVER_APART: Patch = {
   file: 'src/guard/check/commit.ts',
-  find: 'for (const keyId of bad) this.#quarantine.add(keyId);',
+  find: 'this.#queue.quarantine(bad);',
   replace: '',
 };
 const NO_BUDGET: Patch = {
@@ -39,7 +39,7 @@ const NO_BUDGET: Patch = {
   replace: 'const budget = { left: Number.POSITIVE_INFINITY };',
 };
 const STAYS_QUEUED: Patch = {
-  file: 'src/guard/check/commit.ts',
+  file: 'src/guard/check/check-queue.ts',
   find: 'this.#queue = this.#queue.filter(each => !late(each));',
   replace: '',
 };

@@ -16,11 +16,15 @@ const MOST_CHECKS = 1024;
 const MOST_KEYS = 256;
 
 const ANY_KEYS: Patch = {
-  file: 'src/guard/check/commit.ts',
+  file: 'src/guard/check/check-queue.ts',
   find: '(keyIds.size === MAX_KEYS && !keyIds.has(keyId))',
   replace: 'false',
 };
-const ANY_SIZE: Patch = { file: 'src/guard/check/commit.ts', find: 'index === MAX_GROUP ||', replace: '' };
+const ANY_SIZE: Patch = {
+  file: 'src/guard/check/check-queue.ts',
+  find: 'index === MAX_GROUP ||',
+  replace: '',
+};
 
 interface Group {
   checks: readonly Check[];
