@@ -18,9 +18,14 @@ export function recordedAgain(reason: Reason): string {
   return MARK + canonicalJson(reason as object as Json);
 }
 
+/** Whether it is no sentence, also if it cannot be read: a later version may have written it. */
+export function isCode(text: string): boolean {
+  return text.startsWith(MARK);
+}
+
 /** Null for the sentence of an earlier version, and for whatever is not exactly what `recordedReason` writes. */
 export function readReason(text: string): Reason | null {
-  if (!text.startsWith(MARK)) return null;
+  if (!isCode(text)) return null;
   try {
     const read: unknown = JSON.parse(text.slice(MARK.length));
     return isReason(read) && recordedAgain(read) === text ? read : null;
@@ -41,14 +46,11 @@ const oneOf =
 
 /** An object that has these fields, of the second ones some, and no others. */
 function fields(must: Record<string, Test>, may: Record<string, Test> = {}): Test {
-  return value => {
-    if (!isObject(value)) return false;
-    const keys = Object.keys(value);
-    return (
-      Object.keys(must).every(key => Object.hasOwn(value, key)) &&
-      keys.every(key => (Object.hasOwn(must, key) ? must[key] : may[key])?.(value[key]) === true)
-    );
-  };
+  const known = new Map(Object.entries({ ...may, ...must }));
+  return value =>
+    isObject(value) &&
+    Object.keys(must).every(key => Object.hasOwn(value, key)) &&
+    Object.keys(value).every(key => known.get(key)?.(value[key]) === true);
 }
 
 /** One of several forms of an object, which one of its fields tells. */

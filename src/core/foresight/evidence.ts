@@ -3,7 +3,7 @@
 
 import type { Decision } from '../decision/decide.ts';
 import type { Answer, PassedOver, Reason } from '../decision/reason.ts';
-import { readReason } from '../decision/recorded-reason.ts';
+import { isCode, readReason } from '../decision/recorded-reason.ts';
 import type { NoPlace } from '../policy/situation.ts';
 
 /** What an audit entry says about a call. */
@@ -22,7 +22,7 @@ export interface RecordedCall {
 
 /**
  * What decided, or stood in the way of the rule that applied. `unmetered`: the limit could not be counted without the
- * arguments. `unread`: an earlier version recorded the call.
+ * arguments. `unread`: an earlier version recorded the call, or a later one.
  */
 export type Cause = 'scope' | 'relayed' | 'rule' | 'no rule' | 'limit' | 'drift' | 'unmetered' | 'unread';
 
@@ -59,7 +59,9 @@ export function evidenceOf({ reason: recorded, decision, ruleIndex }: RecordedCa
   // Only what the key's setting forwards is allowed without a rule.
   if (decision === 'allow' && ruleIndex === null) return RELAYED;
   // Every earlier version wrote these words where somebody freed a call. A caller may have chosen them as the name of a tool.
-  return { ...NONE, freed: decision === 'allow' && recorded.includes('; freed by ') };
+  // What a later version wrote cannot be read, so somebody may have freed the call.
+  const mayBeFreed = isCode(recorded) || recorded.includes('; freed by ');
+  return { ...NONE, freed: decision === 'allow' && mayBeFreed };
 }
 
 function evidenceIn(reason: Reason): Evidence {

@@ -79,9 +79,10 @@ export function entryLeaf(entry: object): Hash {
 
 /** A sentence that the code does not say stays, so that whoever changes it changes the hash. */
 function withRecordedReason(shown: object): object {
-  const { reasonCode, ...sealed } = shown as Partial<Given> & { reasonCode?: unknown };
-  const { serverName = '', toolName = '', reason } = sealed;
-  if (!isReason(reasonCode) || reasonText(reasonCode, { serverName, toolName }) !== reason) return shown;
+  const { reasonCode, ...sealed } = shown as Record<string, unknown>;
+  const { serverName, toolName, reason } = sealed;
+  if (typeof serverName !== 'string' || typeof toolName !== 'string' || !isReason(reasonCode)) return shown;
+  if (reasonText(reasonCode, { serverName, toolName }) !== reason) return shown;
   return { ...sealed, reason: recordedAgain(reasonCode) };
 }
 

@@ -341,6 +341,14 @@ test('what people could choose as a reason in an earlier version is no code', ()
   expect(readReason(recordedReason(ALLOWS))).toEqual(ALLOWS);
 });
 
+test('of a code that a later version wrote, it cannot be told that nobody freed the call', () => {
+  const recorded = recordedReason(ALLOWS).replace('allows', 'wonders');
+  const of = (decision: 'allow' | 'deny') =>
+    evidenceOf(recordOf({ serverName: 's', toolName: 't' }, { decision, recorded, ruleIndex: 0 }));
+  expect(of('allow')).toEqual({ ...NOTHING, freed: true });
+  expect(of('deny')).toEqual(NOTHING);
+});
+
 test('what is not to the letter as it is written, or of a later version, stays a text', () => {
   const mark = recordedReason(ALLOWS).slice(0, 1);
   const texts = [

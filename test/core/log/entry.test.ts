@@ -108,6 +108,33 @@ test('another sentence, another code, or one without the other has another hash'
   for (const other of others) expect(entryLeaf(other)).not.toEqual(entryLeaf(shown));
 });
 
+test('whatever an enemy writes into a shown entry has another hash, and stops no verifier', () => {
+  const row = auditEntry({ reason: recordedReason(REASON) });
+  const shown = JSON.stringify(shownEntry(row));
+  const sealed = entryLeaf(sealedEntry(row));
+  const inCode = [
+    ...['__proto__', 'hasOwnProperty', 'valueOf', 'isPrototypeOf', 'constructor', 'toString'].map(
+      key => `"${key}":{}`,
+    ),
+    '"more":1',
+  ];
+  const edited = [
+    ...inCode.map(more => shown.replace('"reasonCode":{', `"reasonCode":{${more},`)),
+    ...inCode.map(more => shown.replace('"nearest":{', `"nearest":{${more},`)),
+    ...inCode.map(more => shown.replace(/^{/, `{${more},`)),
+    ...['null', '["github"]', '{"toString":1,"valueOf":1}'].map(name =>
+      shown.replace('"serverName":"github"', `"serverName":${name}`),
+    ),
+    shown.replace('"serverName":"github",', ''),
+    shown.replace('"why":"hours"', '"why":"valueOf"'),
+  ];
+  for (const line of edited) {
+    expect(line).not.toBe(shown);
+    expect([line, entryLeaf(JSON.parse(line))]).not.toEqual([line, sealed]);
+  }
+  expect(entryLeaf(JSON.parse(shown))).toEqual(sealed);
+});
+
 test('an entry of an earlier version is shown and sealed as its sentence, whatever it looks like', () => {
   const hostile = recordedReason(REASON).slice(1);
   for (const reason of [SENTENCE, hostile]) {
