@@ -1,5 +1,6 @@
 // What has changed since a commit, and which test files have tests that wait for it (test/support/when-changed.ts).
-// Where files lie counts for nothing, so that they can be moved: import lines are not compared, nor the folders in paths.
+// Where files lie counts for nothing, so that they can be moved: the folders in paths are not compared, nor is the order of
+// the imports, which follows them.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -12,6 +13,8 @@ const PROMISES = join(ROOT, 'docs/promises.md');
 const DOOR = /from '[^']*\/when-changed\.ts'/;
 const SOURCE = /['"`]((?:src|dashboard)\/[^'"`\s]+)['"`]/g;
 const IMPORT = /from '(\.[^']+\.ts)'/g;
+/** A file that a test runs as a process of its own. */
+const RUN = /['"`](test\/[^'"`\s]+\.ts)['"`]/g;
 /** An import from a file, on one line or on several. */
 const IMPORTS = /^(import|export)\b[^;]*?\bfrom '[^']*';\n/gm;
 const FOLDERS = /(?<=['"`])[^'"`\s]*\/(?=[^'"`\s/]+\.tsx?['"`])/g;
@@ -26,16 +29,18 @@ export function commitOf(name: string): string {
 export function changedSince(commit: string, root = ROOT): string[] | null {
   const git = gitIn(root);
   if (git('cat-file', '-e', `${commit}^{commit}`) === null) return null;
-  const rows = linesOf(git('diff', '--name-status', '-M50%', commit, '--', ...WATCHED));
+  const diff = git('diff', '--name-status', '-M50%', commit, '--', ...WATCHED);
+  if (diff === null) return null;
   const added = linesOf(git('ls-files', '--others', '--exclude-standard', '--', ...WATCHED));
-  const changed = rows
+  // Of a file that was moved and edited, both paths: a test may watch the folder in which it was.
+  const changed = linesOf(diff)
     .map(row => row.split('\t').slice(1))
     .filter(([from = '', to = from]) => {
       const before = git('show', `${commit}:${from}`);
       const after = existsSync(join(root, to)) ? readIn(root, to) : null;
       return before === null || after === null || withoutPlaces(before) !== withoutPlaces(after);
     })
-    .map(paths => paths.at(-1) as string);
+    .flat();
   const paths = new Set([...changed, ...added]);
   const made = waitingTests(root).filter(test => partsOf(root, test).some(part => paths.has(part)));
   return [...new Set([...paths, ...made])];
@@ -57,20 +62,28 @@ export function testsFor(changed: readonly string[], root = ROOT): string[] {
   });
 }
 
-/** A test file and the files of `test` that it imports, without test/support. */
+/** A test file and the files of `test` that it imports or runs, without test/support. */
 function partsOf(root: string, test: string): string[] {
   const parts = new Set([test]);
-  for (const part of parts)
-    for (const [, specifier = ''] of readIn(root, part).matchAll(IMPORT)) {
-      const path = join(dirname(part), specifier);
+  for (const part of parts) {
+    const text = readIn(root, part);
+    const imported = Array.from(text.matchAll(IMPORT), ([, path = '']) => join(dirname(part), path));
+    const run = Array.from(text.matchAll(RUN), ([, path = '']) => path);
+    for (const path of [...imported, ...run])
       if (/^test\/(?!support\/)/.test(path) && existsSync(join(root, path))) parts.add(path);
-    }
+  }
   return [...parts];
 }
 
 const readIn = (root: string, path: string): string => readFileSync(join(root, path), 'utf8');
 const linesOf = (text: string | null): string[] => text?.split('\n').filter(Boolean) ?? [];
-const withoutPlaces = (text: string): string => text.replace(IMPORTS, '').replace(FOLDERS, '');
+
+/** Imports are sorted by path, and broken into lines where they are long. */
+function withoutPlaces(text: string): string {
+  const plain = text.replace(FOLDERS, '');
+  const imports = plain.match(IMPORTS)?.map(each => each.replace(/[\s,]+/g, ' ')) ?? [];
+  return [...imports.sort(), plain.replace(IMPORTS, '')].join('\n');
+}
 
 /** Returns null if git refuses. */
 const gitIn =
