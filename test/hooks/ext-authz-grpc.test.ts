@@ -10,6 +10,9 @@ import fc from 'fast-check';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { field, fieldsOf, join, Malformed, messageAt, textOf } from '../../src/core/wire/protobuf.ts';
 import { CHECK_PATH, requestOf } from '../../src/http/grpc/check.ts';
+import { createLog } from '../../src/log.ts';
+import { start } from '../../src/main.ts';
+import { loadConfig } from '../../src/settings/config.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';
 import { until } from '../support/faults.ts';
 import { auditOf } from '../support/mcp.ts';
@@ -358,6 +361,26 @@ test('a port that is taken stops the start with the name of the setting', async 
   const said = await failToStart({ env: { TOOLGATE_GRPC_PORT: String(port) } });
   await taken.stop(true);
   expect(said).toContain(`TOOLGATE_GRPC_PORT is ${port}: nobody can listen there (EADDRINUSE).`);
+});
+
+test('a start that fails there closes what it had opened', async () => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const dataDir = mkdtempSync(joinPath(tmpdir(), 'toolgate-test-'));
+  const plain = { TOOLGATE_DATA_DIR: dataDir, TOOLGATE_PORT: String(await freePort()) };
+  const begin = (env: Record<string, string>) =>
+    start(loadConfig(env, dataDir).config, {
+      log: createLog('silent', () => {}),
+      onFatal: () => {},
+      print: async () => {},
+    });
+  await expect(begin({ ...plain, TOOLGATE_GRPC_PORT: String(taken.port) })).rejects.toThrow(
+    'nobody can listen there (EADDRINUSE)',
+  );
+  await taken.stop(true);
+  // The port and the store are free again: a store has one process, which holds its lock.
+  const running = await begin(plain);
+  await running.stop();
+  rmSync(dataDir, { recursive: true });
 });
 
 test('a message has a bounded number of fields, so that nobody waits for it to be read', () => {
