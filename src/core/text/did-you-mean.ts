@@ -5,6 +5,12 @@ const MAX_COMPARED = 64;
 
 /** ` Did you mean "amount"?` where a known name is close to the one that was written, otherwise nothing. */
 export function didYouMean(written: string, known: Iterable<string>): string {
+  const best = nearest(written, known);
+  return best === '' ? '' : ` Did you mean "${best}"?`;
+}
+
+/** The known name that is closest to the one that was written, or '' if none is close. */
+export function nearest(written: string, known: Iterable<string>): string {
   let best = '';
   if (written.length > MAX_COMPARED) return '';
   // Of a name of one letter, nothing would be left that is similar.
@@ -17,7 +23,7 @@ export function didYouMean(written: string, known: Iterable<string>): string {
       best = name;
     }
   }
-  return best === '' ? '' : ` Did you mean "${best}"?`;
+  return best;
 }
 
 /** How many characters have to be inserted, removed, replaced or swapped with their neighbour. */

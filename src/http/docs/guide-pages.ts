@@ -4,7 +4,7 @@
 import { type Html, html, named } from '../serving/page.ts';
 import { docsFrame } from './docs-frame.ts';
 import { type Guides, readGuides } from './guide-files.ts';
-import { type Found, search, sectionsOf, wordsOf } from './guide-search.ts';
+import { type Found, meantWords, search, sectionsOf, wordsOf } from './guide-search.ts';
 import { type Heading, markdown, type Rendered, type Targets } from './markdown.ts';
 
 const START = 'README.md';
@@ -103,11 +103,18 @@ async function readSections(): Promise<ReturnType<typeof sectionsOf>> {
 
 export async function searchPage(query: string): Promise<Response> {
   sections ??= readSections();
-  const found = search(await sections, wordsOf(query));
+  const [all, words] = [await sections, wordsOf(query)];
+  const found = search(all, words);
   const main = html`<div class="guide"><h1>Search</h1>
 <p>${found.length === 0 ? 'Nothing was found for' : 'Found for'} “${named(query)}”.</p>
-<ol class="found">${found.map(result)}</ol></div>`;
+${found.length === 0 ? instead(meantWords(all, words)) : html`<ol class="found">${found.map(result)}</ol>`}</div>`;
   return docsFrame({ title: 'Search', query, contents: listOfPages(), main });
+}
+
+function instead(meant: string[] | null): Html {
+  if (meant === null) return html`<p>Try fewer words, or the list of pages.</p>`;
+  const query = meant.join(' ');
+  return html`<p>Did you mean <a href="/docs?q=${encodeURIComponent(query)}">${query}</a>?</p>`;
 }
 
 function result({ page, id, title, heading, excerpt }: Found): Html {

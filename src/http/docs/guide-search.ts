@@ -1,6 +1,7 @@
 // Searches the documentation. Its sections, each from one heading to the next, are read once, when somebody searches for
 // the first time. A search then looks at each of them once for each word.
 
+import { nearest } from '../../core/text/did-you-mean.ts';
 import { type Html, html } from '../serving/page.ts';
 
 /** A section as it is searched. */
@@ -27,6 +28,7 @@ const MAX_WORDS = 8;
 const MAX_FOUND = 20;
 const BEFORE = 80;
 const EXCERPT = 260;
+const HEADING_WORD = /[\p{L}\p{N}]{3,}/gu;
 
 /** The sections of a page that was rendered. It begins with its title. */
 export function sectionsOf(page: string, body: Html): Section[] {
@@ -76,6 +78,19 @@ export function search(sections: readonly Section[], words: readonly string[]): 
     .sort((a, b) => b.score - a.score)
     .slice(0, MAX_FOUND)
     .map(({ section }) => found(section, words));
+}
+
+/**
+ * The same words, with each that no section has replaced by one of the headings that is close to it; null if that finds
+ * nothing either. Headings have few words, so that a stranger who mistypes on purpose costs little.
+ */
+export function meantWords(sections: readonly Section[], words: readonly string[]): string[] | null {
+  const known = new Set(
+    sections.flatMap(({ lower: [title, heading] }) => `${title} ${heading}`.match(HEADING_WORD) ?? []),
+  );
+  const isAnywhere = (word: string) => sections.some(section => scoreOf(section, [word]) > 0);
+  const meant = words.map(word => (isAnywhere(word) ? word : nearest(word, known)));
+  return !meant.includes('') && search(sections, meant).length > 0 ? meant : null;
 }
 
 /** A word in the heading counts most, then one in the title of the page; 0 if a word is missing. */

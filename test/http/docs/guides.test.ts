@@ -119,6 +119,13 @@ test('a search finds the sections that have all words, and marks them', async ()
   expect(await found(' ')).toContain('Toolgate API reference');
 });
 
+test('a search for a mistyped word leads to the word that was meant', async () => {
+  expect(await found('poling PROXXY')).toContain(
+    'Did you mean <a href="/docs?q=pooling%20proxy">pooling proxy</a>?',
+  );
+  expect(await found('aprovals xyzzy')).not.toContain('Did you mean');
+});
+
 test.each(['<script>alert(1)</script>', '"><img src=x>', '.*+?^{}()|[\\]', '&lt;', 'a '.repeat(100)])(
   'what is searched for is shown as text: %s',
   async query => {
