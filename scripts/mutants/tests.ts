@@ -150,7 +150,7 @@ const NAMED: [RegExp, string][] = [
   [/^mcp\/(duplex|event-stream|upstream|wire)/, 'mcp/failures mcp/passing'],
   [/^mcp\/(lines|turns|wire-stdio)/, 'mcp/failures'],
   [/^mcp\/(listening|wire-http)/, 'mcp/wires'],
-  [/^mcp\/(duplex|negotiate)/, 'mcp/upstream'],
+  [/^mcp\/(duplex|negotiate|upstream-)/, 'mcp/upstream'],
 ];
 
 /** These tests take minutes, and quicker ones cover the same code. */

@@ -2,7 +2,8 @@
 // clients, and the event loop answers nobody else while that is done.
 
 import { isObject, type Json, type JsonObject, writeJson } from '../core/wire/json.ts';
-import type { RequestOptions, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
+import type { RequestOptions } from './upstream-request.ts';
 import { UpstreamError } from './wire.ts';
 
 const MAX_PAGES = 100;
