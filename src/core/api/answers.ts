@@ -948,7 +948,7 @@ export interface Answers {
           open?: number;
           text?: string;
           handedTo?: 'terminal' | 'proxy';
-          unfreed?:
+          whyNotFreed?:
             | 'unanswered'
             | 'timed_out'
             | 'denied'
@@ -1094,7 +1094,7 @@ export interface Answers {
         open?: number;
         text?: string;
         handedTo?: 'terminal' | 'proxy';
-        unfreed?:
+        whyNotFreed?:
           | 'unanswered'
           | 'timed_out'
           | 'denied'
@@ -1285,7 +1285,7 @@ export interface Answers {
           open?: number;
           text?: string;
           handedTo?: 'terminal' | 'proxy';
-          unfreed?:
+          whyNotFreed?:
             | 'unanswered'
             | 'timed_out'
             | 'denied'
@@ -1636,7 +1636,7 @@ export interface Answers {
           open?: number;
           text?: string;
           handedTo?: 'terminal' | 'proxy';
-          unfreed?:
+          whyNotFreed?:
             | 'unanswered'
             | 'timed_out'
             | 'denied'

@@ -8,7 +8,7 @@ import { ASKS, FREEDOM, type Rule } from '../policy/policy.ts';
 import type { ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import type { Considered, Meter } from './consider.ts';
-import type { Answer, HandedTo, PassedOver, Reason, TooMany, Unfreed } from './reason.ts';
+import type { HandedTo, PassedOver, QuestionOutcome, Reason, TooMany, WhyNotFreed } from './reason.ts';
 
 export type Decision = 'allow' | 'deny' | 'pending';
 export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonly Decision[];
@@ -31,7 +31,7 @@ export interface Facts {
   drift: Drift | null;
   freedom: Freedom | null;
   /** Set when the caller named an approval that does not free the call. */
-  unfreed?: Unfreed | null;
+  whyNotFreed?: WhyNotFreed | null;
   /** Set when the same call was asked about before, and is still waiting or was denied. */
   repeats?: Repeated | null;
   /** Set when no further approval may be opened. */
@@ -215,7 +215,7 @@ function usedUp(
   facts: Known,
 ): Decided {
   const { calls, atMost = calls, per = 'key', beyond } = limit;
-  const because = (answer: Answer | undefined): Reason => ({
+  const because = (answer: QuestionOutcome | undefined): Reason => ({
     answer,
     atMost: String(atMost),
     code: 'used_up',
@@ -240,7 +240,7 @@ function drifted(
   rule: number,
   facts: Known,
 ): Decided {
-  const because = (answer: Answer | undefined): Reason => ({
+  const because = (answer: QuestionOutcome | undefined): Reason => ({
     answer,
     asks: asks || undefined,
     code: 'drifted',
@@ -254,7 +254,7 @@ function drifted(
 }
 
 /** Why people are asked, once it is known what comes of that. */
-type Because = (answer: Answer) => Reason;
+type Because = (answer: QuestionOutcome) => Reason;
 
 function asks({ name: policy, rules }: CompiledPolicy, rule: number, failed: number | null): Because {
   return answer => ({
@@ -280,18 +280,18 @@ function needsApproval(because: Because, rule: Rule | undefined, index: number, 
   }
   const { repeats = null, approvalLimit, handedTo } = facts;
   if (repeats?.denied) return { ...decided('deny', because({ is: 'denied' }), index), repeats };
-  const unfreed = facts.unfreed ?? undefined;
+  const whyNotFreed = facts.whyNotFreed ?? undefined;
   if (approvalLimit !== null && repeats === null)
-    return decided('deny', because(notAsked(approvalLimit, unfreed)), index);
+    return decided('deny', because(notAsked(approvalLimit, whyNotFreed)), index);
   const text = rule?.reason || undefined;
-  const waits = because({ handedTo: handedTo ?? undefined, is: 'waits', text, unfreed });
+  const waits = because({ handedTo: handedTo ?? undefined, is: 'waits', text, whyNotFreed });
   // An open question about the same call is none of theirs: it is neither repeated nor answered there.
   return { ...decided('pending', waits, index), repeats: handedTo ? null : repeats };
 }
 
-function notAsked(limit: TooMany | 'unseen', unfreed: Unfreed | undefined): Answer {
-  if (limit === 'unseen') return { is: 'unseen', unfreed };
-  return { is: 'too_many', of: limit.of, open: limit.open, unfreed };
+function notAsked(limit: TooMany | 'unseen', whyNotFreed: WhyNotFreed | undefined): QuestionOutcome {
+  if (limit === 'unseen') return { is: 'unseen', whyNotFreed };
+  return { is: 'too_many', of: limit.of, open: limit.open, whyNotFreed };
 }
 
 function decided(decision: Decision, reason: Reason, ruleIndex: number | null): Decided {

@@ -3,7 +3,7 @@
 
 import type { NoPlace } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
-import type { Answer, HandedTo, NotApplying, PassedOver, Reason, Unfreed } from './reason.ts';
+import type { HandedTo, NotApplying, PassedOver, QuestionOutcome, Reason, WhyNotFreed } from './reason.ts';
 
 interface Call {
   serverName: string;
@@ -60,11 +60,11 @@ const numbered = ({ rule, ruleName }: Pick<PassedOver, 'rule' | 'ruleName'>): st
 const failedText = (condition: number | undefined): string =>
   condition === undefined ? '' : `: its ${notApplyingText({ condition, why: 'failed' })}`;
 
-const soItAsks = ({ answer }: { answer?: Answer | undefined }): string =>
+const soItAsks = ({ answer }: { answer?: QuestionOutcome | undefined }): string =>
   answer === undefined ? '' : ', so it requires approval';
 
 interface Answered {
-  answer?: Answer | undefined;
+  answer?: QuestionOutcome | undefined;
   nearest?: PassedOver | undefined;
   noPlace?: NoPlace | undefined;
 }
@@ -93,15 +93,15 @@ function answered(asks: string, { answer, nearest, noPlace }: Answered): string 
   }
 }
 
-const named = ({ unfreed }: { unfreed?: Unfreed | undefined }): string =>
-  unfreed === undefined ? '' : ` ${unfreedText(unfreed)}`;
+const named = ({ whyNotFreed }: { whyNotFreed?: WhyNotFreed | undefined }): string =>
+  whyNotFreed === undefined ? '' : ` ${notFreedText(whyNotFreed)}`;
 
 const HANDED_TO: Record<HandedTo, string> = {
   terminal: 'The person at the terminal decides.',
   proxy: 'The MCP proxy asks for the approval.',
 };
 
-const WHY_UNFREED: Record<Extract<Unfreed, string>, string> = {
+const NOT_FREED_TEXTS: Record<Extract<WhyNotFreed, string>, string> = {
   unanswered: 'nobody has answered it yet',
   timed_out: 'it timed out',
   denied: 'it was denied',
@@ -118,11 +118,11 @@ const WHY_UNFREED: Record<Extract<Unfreed, string>, string> = {
 };
 
 /** The sentence for a caller who named an approval that does not free the call. */
-export function unfreedText(unfreed: Unfreed): string {
+export function notFreedText(whyNotFreed: WhyNotFreed): string {
   const why =
-    typeof unfreed === 'string'
-      ? WHY_UNFREED[unfreed]
-      : `it was asked for on ${unfreed.asked}, and this is ${unfreed.here}`;
+    typeof whyNotFreed === 'string'
+      ? NOT_FREED_TEXTS[whyNotFreed]
+      : `it was asked for on ${whyNotFreed.asked}, and this is ${whyNotFreed.here}`;
   return `The approval that was named does not free this call: ${why}.`;
 }
 

@@ -61,7 +61,7 @@ export interface Denies extends OfRule {
 
 export interface Asks extends OfRule {
   code: 'asks';
-  answer: Answer;
+  answer: QuestionOutcome;
   /** The condition that could not be evaluated, for which the rule holds the call. */
   condition?: number | undefined;
   nearest?: PassedOver | undefined;
@@ -73,7 +73,7 @@ export interface Asks extends OfRule {
 export interface Drifted extends OfRule {
   code: 'drifted';
   /** Absent where such calls are denied. */
-  answer?: Answer | undefined;
+  answer?: QuestionOutcome | undefined;
   /** Whether the rule asks anyway; else it allows the call. */
   asks?: true | undefined;
   noPlace?: NoPlace | undefined;
@@ -83,7 +83,7 @@ export interface Drifted extends OfRule {
 export interface UsedUp extends OfRule {
   code: 'used_up';
   /** Absent where the call is denied. */
-  answer?: Answer | undefined;
+  answer?: QuestionOutcome | undefined;
   atMost: string;
   limit: string;
   nearest?: PassedOver | undefined;
@@ -109,12 +109,12 @@ export interface Unmetered extends OfRule {
 }
 
 /** What came of the question to people. */
-export type Answer =
+export type QuestionOutcome =
   | { by: 'grant' | 'approval'; is: 'freed'; referenceId: string }
   | { is: 'denied' }
-  | { is: 'too_many'; of: 'key' | 'session'; open: number; unfreed?: Unfreed | undefined }
+  | { is: 'too_many'; of: 'key' | 'session'; open: number; whyNotFreed?: WhyNotFreed | undefined }
   /** Nobody can approve exactly this call, because its arguments are not known. */
-  | { is: 'unseen'; unfreed?: Unfreed | undefined }
+  | { is: 'unseen'; whyNotFreed?: WhyNotFreed | undefined }
   | Waits;
 
 export interface Waits {
@@ -122,7 +122,7 @@ export interface Waits {
   is: 'waits';
   /** What the rule itself says. */
   text?: string | undefined;
-  unfreed?: Unfreed | undefined;
+  whyNotFreed?: WhyNotFreed | undefined;
 }
 
 /** No further approval may be opened: so many are open already. */
@@ -136,7 +136,7 @@ export const HANDED_TO = ['terminal', 'proxy'] as const;
 export type HandedTo = (typeof HANDED_TO)[number];
 
 /** Why the approval that the caller named does not free the call. */
-export const UNFREED = [
+export const WHY_NOT_FREED = [
   'unanswered',
   'timed_out',
   'denied',
@@ -151,7 +151,7 @@ export const UNFREED = [
   'other_approvers',
   'too_few_votes',
 ] as const;
-export type Unfreed = (typeof UNFREED)[number] | OtherSurface;
+export type WhyNotFreed = (typeof WHY_NOT_FREED)[number] | OtherSurface;
 
 export interface OtherSurface {
   asked: Surface;

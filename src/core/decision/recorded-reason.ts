@@ -5,7 +5,7 @@
 
 import { canonicalJson } from '../wire/canonical.ts';
 import { isObject, type Json } from '../wire/json.ts';
-import { HANDED_TO, type Reason, UNFREED } from './reason.ts';
+import { HANDED_TO, type Reason, WHY_NOT_FREED } from './reason.ts';
 
 const MARK = '\u001e';
 
@@ -61,9 +61,9 @@ function byField(field: string, forms: Record<string, Test>): Test {
   };
 }
 
-const unfreedCode = oneOf(UNFREED);
+const notFreedCode = oneOf(WHY_NOT_FREED);
 const otherSurface = fields({ asked: text, here: text });
-const unfreed: Test = value => unfreedCode(value) || otherSurface(value);
+const whyNotFreed: Test = value => notFreedCode(value) || otherSurface(value);
 const why = text;
 const not = byField('why', {
   false: fields({ condition: whole, why }),
@@ -77,9 +77,9 @@ const is = text;
 const answer = byField('is', {
   freed: fields({ by: oneOf(['grant', 'approval']), is, referenceId: text }),
   denied: fields({ is }),
-  too_many: fields({ is, of: oneOf(['key', 'session']), open: whole }, { unfreed }),
-  unseen: fields({ is }, { unfreed }),
-  waits: fields({ is }, { handedTo: oneOf(HANDED_TO), text, unfreed }),
+  too_many: fields({ is, of: oneOf(['key', 'session']), open: whole }, { whyNotFreed }),
+  unseen: fields({ is }, { whyNotFreed }),
+  waits: fields({ is }, { handedTo: oneOf(HANDED_TO), text, whyNotFreed }),
 });
 const code = text;
 const ofRule = { code, policy: text, rule: whole };

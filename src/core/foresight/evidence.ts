@@ -2,7 +2,7 @@
 // Entries of earlier versions have a sentence in place of a code, which is not read: of them, little is known.
 
 import type { Decision } from '../decision/decide.ts';
-import type { Answer, PassedOver, Reason } from '../decision/reason.ts';
+import type { PassedOver, QuestionOutcome, Reason } from '../decision/reason.ts';
 import { isCode, readReason } from '../decision/recorded-reason.ts';
 import type { NoPlace } from '../policy/situation.ts';
 
@@ -93,7 +93,7 @@ const failedIn = ({ condition }: { condition?: number | undefined }): Evidence['
   condition === undefined ? 'none' : { condition };
 
 interface Answered {
-  answer?: Answer | undefined;
+  answer?: QuestionOutcome | undefined;
   nearest?: PassedOver | null | undefined;
   noPlace?: NoPlace | undefined;
 }

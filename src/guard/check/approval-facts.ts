@@ -3,7 +3,7 @@
 
 import type { Lacking } from '../../core/approvals/approval.ts';
 import type { Freedom } from '../../core/decision/decide.ts';
-import type { TooMany, Unfreed } from '../../core/decision/reason.ts';
+import type { TooMany, WhyNotFreed } from '../../core/decision/reason.ts';
 import { knowsRepeats } from '../../core/text/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals } from '../../store/approvals.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
@@ -45,7 +45,7 @@ export class ApprovalFacts {
   /** By the digest of the call that each of them frees, and in their order: a group may have a thousand calls. */
   readonly #spendable: ByDigest<Spendable>;
   /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
-  readonly #named = new Map<string, ApprovalRecord & { unusable: Unfreed | null }>();
+  readonly #named = new Map<string, ApprovalRecord & { unusable: WhyNotFreed | null }>();
   readonly #open = new Map<string, number>();
   /** Questions about the same calls that are open or were denied, by the digest of the call, the newest first. */
   readonly #repeated: ByDigest<RepeatedApproval>;
@@ -143,7 +143,7 @@ export class ApprovalFacts {
   }
 
   /** Why the approval that the caller names does not free the call; null when none is named. */
-  unfreed(asking: Asking): Unfreed | null {
+  whyNotFreed(asking: Asking): WhyNotFreed | null {
     const { principal, surface, referenceId } = asking.request;
     if (referenceId === null) return null;
     const named = this.#named.get(referenceId);

@@ -3,8 +3,8 @@
 
 import { type Lacking, lackingText } from '../../core/approvals/approval.ts';
 import type { Decided } from '../../core/decision/decide.ts';
-import type { Unfreed } from '../../core/decision/reason.ts';
-import { reasonText, unfreedText } from '../../core/decision/reason-text.ts';
+import type { WhyNotFreed } from '../../core/decision/reason.ts';
+import { notFreedText, reasonText } from '../../core/decision/reason-text.ts';
 import { recordedReason } from '../../core/decision/recorded-reason.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { newId, timeOfId } from '../ids.ts';
@@ -24,11 +24,11 @@ const REPEAT_MESSAGE =
  */
 export function pendingMessage(
   { surface }: CheckRequest,
-  unfreed: Unfreed | null,
+  whyNotFreed: WhyNotFreed | null,
   note: string | null,
   lacking: Lacking | null,
 ): string {
-  const why = surface === 'mcp' && unfreed !== null ? ` ${unfreedText(unfreed)}` : '';
+  const why = surface === 'mcp' && whyNotFreed !== null ? ` ${notFreedText(whyNotFreed)}` : '';
   const nobody = lacking === null ? '' : ` ${lackingText(lacking)}`;
   const waits = surface === 'mcp' ? REPEAT_MESSAGE : PENDING_MESSAGE;
   return `${waits}${nobody}${why}${note === null ? '' : ` It was denied with this note: ${note}`}`;

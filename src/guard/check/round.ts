@@ -3,7 +3,7 @@
 
 import { detailsOf } from '../../core/approvals/details.ts';
 import { type Decided, decide } from '../../core/decision/decide.ts';
-import type { Unfreed } from '../../core/decision/reason.ts';
+import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
@@ -97,7 +97,7 @@ function decideByRule(round: Round, each: Case): Made {
 async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking: Asking): Promise<Made> {
   const isHanded = receiverOf(asking) !== null;
   const before = calls.approvals.repeated(asking);
-  const { decided, unfreed } = await decideAndSpend(round, calls, each, asking, before);
+  const { decided, whyNotFreed } = await decideAndSpend(round, calls, each, asking, before);
   const opens = decided.decision === 'pending' && decided.repeats === null && !isHanded;
   const carriers = opens ? carriersFor(round.deps, each.key, asking.rule) : [];
   if (carriers instanceof GuardError) return { entry: null, result: carriers };
@@ -112,7 +112,7 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
   const referenceId = entry.referenceId as string;
   return {
     entry,
-    result: { ...verdict, ...waiting(round, calls, asking, { referenceId, unfreed, expiresAt }) },
+    result: { ...verdict, ...waiting(round, calls, asking, { referenceId, whyNotFreed, expiresAt }) },
   };
 }
 
@@ -123,7 +123,7 @@ async function decideAndSpend(
   each: Case,
   asking: Asking,
   before: RepeatedApproval | null,
-): Promise<{ decided: Decided; unfreed: Unfreed | null }> {
+): Promise<{ decided: Decided; whyNotFreed: WhyNotFreed | null }> {
   const { request, considered, drift } = each;
   const { tx, group } = round;
   const usedUp = isUsedUp(round, each);
@@ -132,12 +132,12 @@ async function decideAndSpend(
   const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
   for (;;) {
     const freedom = approvals.freedom(asking);
-    const unfreed = freedom === null ? approvals.unfreed(asking) : null;
-    const facts = { drift, freedom, unfreed, repeats, approvalLimit, usedUp, handedTo };
+    const whyNotFreed = freedom === null ? approvals.whyNotFreed(asking) : null;
+    const facts = { drift, freedom, whyNotFreed, repeats, approvalLimit, usedUp, handedTo };
     const decided = decide(considered, facts);
     const { freedBy } = decided;
     const spends = freedBy !== null && request.call.unsent !== true;
-    if (!spends || (await approvals.spend(tx, freedBy, group.now))) return { decided, unfreed };
+    if (!spends || (await approvals.spend(tx, freedBy, group.now))) return { decided, whyNotFreed };
   }
 }
 
@@ -167,12 +167,16 @@ function waiting(
   round: Round,
   calls: AskingCalls,
   asking: Asking,
-  { referenceId, unfreed, expiresAt }: { referenceId: string; unfreed: Unfreed | null; expiresAt: number },
+  {
+    referenceId,
+    whyNotFreed,
+    expiresAt,
+  }: { referenceId: string; whyNotFreed: WhyNotFreed | null; expiresAt: number },
 ): Partial<Verdict> {
   const { approvals } = calls;
   const { request } = asking;
   const lacking = approvals.lacking(asking);
-  const message = pendingMessage(request, unfreed, approvals.noteOf(asking), lacking);
+  const message = pendingMessage(request, whyNotFreed, approvals.noteOf(asking), lacking);
   const until = request.surface === 'check' ? {} : { expiresAt, ...(lacking && { lacking }) };
   holdDetails(round, calls, asking, referenceId, expiresAt);
   return { referenceId, message, ...until };

@@ -1,7 +1,7 @@
 // Says why an approval that a caller names cannot free a call; it becomes part of the verdict's reason. This is
 // not a decision: approval-facts.ts reads the approvals, and freeing.ts compares them with the call.
 
-import type { Unfreed } from '../../core/decision/reason.ts';
+import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 
 type Named = Pick<
@@ -10,7 +10,7 @@ type Named = Pick<
 >;
 
 /** Null if it was approved for one call, after the given time, and has not been spent or withdrawn. */
-export function whyUnusable(approval: Named, now: number, approvedAfter: number): Unfreed | null {
+export function whyUnusable(approval: Named, now: number, approvedAfter: number): WhyNotFreed | null {
   switch (approval.status) {
     case 'pending':
       return approval.expiresAt > now ? 'unanswered' : 'timed_out';

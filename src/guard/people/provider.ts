@@ -88,9 +88,9 @@ export class Provider {
     if (proven === undefined) throw untrusted('no ID token');
     // Many providers give e-mail and groups only at this endpoint. Claims of the signed token take precedence.
     const { userinfo_endpoint: more } = config.serverMetadata();
-    const told =
+    const userInfo =
       more === undefined ? {} : await library.fetchUserInfo(config, tokens.access_token, proven.sub);
-    return { ...told, ...proven };
+    return { ...userInfo, ...proven };
   }
 
   #learn(): Promise<Learnt> {

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
-import { HANDED_TO, UNFREED } from '../../core/decision/reason.ts';
+import { HANDED_TO, WHY_NOT_FREED } from '../../core/decision/reason.ts';
 import { CODES } from '../../core/decision/recorded-reason.ts';
 import { GuardError } from '../../core/errors.ts';
 import { SHADOWS } from '../../core/foresight/shadow.ts';
@@ -81,8 +81,8 @@ const answer = z.object({
   open: z.int().optional(),
   text: z.string().optional(),
   handedTo: z.enum(HANDED_TO).optional(),
-  unfreed: z
-    .union([z.enum(UNFREED), z.object({ asked: z.enum(SURFACES), here: z.enum(SURFACES) })])
+  whyNotFreed: z
+    .union([z.enum(WHY_NOT_FREED), z.object({ asked: z.enum(SURFACES), here: z.enum(SURFACES) })])
     .optional(),
 });
 

@@ -77,15 +77,15 @@ test('a pending verdict says why the approval that the call names does not free 
     core.decide(policy, { serverName: 's', toolName: 'ask' }, { ...FACTS, ...facts }).reason;
   const asks = 'Rule 0 of policy "prod" requires approval for s__ask';
   const named = 'The approval that was named does not free this call: it has been used.';
-  const unfreed = 'used';
+  const whyNotFreed = 'used';
   const approvalLimit = { of: 'session', open: 20 } as const;
   expect(reason({})).toBe(`${asks}. Money moves.`);
-  expect(reason({ unfreed })).toBe(`${asks}. Money moves. ${named}`);
-  expect(reason({ unfreed, approvalLimit })).toBe(
+  expect(reason({ whyNotFreed })).toBe(`${asks}. Money moves. ${named}`);
+  expect(reason({ whyNotFreed, approvalLimit })).toBe(
     `${asks}, but this session already has 20 open approvals. ${named}`,
   );
   const freedom = { kind: 'grant', referenceId: 'r' } as const;
-  expect(reason({ unfreed, freedom })).not.toContain('was named');
+  expect(reason({ whyNotFreed, freedom })).not.toContain('was named');
 });
 
 test('where nothing more can be forwarded, what would pass is denied, and frees nothing', () => {

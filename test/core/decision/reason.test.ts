@@ -2,8 +2,8 @@
 // what the record is evidence of. The names are as hostile as they may be: each looks like a part of a reason.
 
 import { expect, test } from 'bun:test';
-import { UNFREED, type Unfreed } from '../../../src/core/decision/reason.ts';
-import { unfreedText } from '../../../src/core/decision/reason-text.ts';
+import { WHY_NOT_FREED, type WhyNotFreed } from '../../../src/core/decision/reason.ts';
+import { notFreedText } from '../../../src/core/decision/reason-text.ts';
 import {
   CODES,
   readReason,
@@ -34,7 +34,7 @@ const DENIED = { referenceId: 'a-3', denied: true };
 const TOO_MANY = { of: 'key', open: 20 } as const;
 const FULL = { atMost: 5, of: 'key' } as const;
 const FULL_TOOL = { atMost: 6, of: 'connected_tool' } as const;
-const UNFREED_HERE: Unfreed = { asked: 'mcp', here: 'check' };
+const NOT_FREED_HERE: WhyNotFreed = { asked: 'mcp', here: 'check' };
 
 interface Given extends Facts {
   call?: Partial<ToolCall>;
@@ -77,7 +77,7 @@ const ROWS: Row[] = [
   [{ action: 'require_approval' }, {}, 'RULE requires approval for NAME.', ASKED],
   [
     { action: 'require_approval', reason: 'Money moves.' },
-    { unfreed: UNFREED_HERE },
+    { whyNotFreed: NOT_FREED_HERE },
     'RULE requires approval for NAME. Money moves. The approval that was named does not free this call: it was asked for on mcp, and this is check.',
     ASKED,
   ],
@@ -120,7 +120,7 @@ const ROWS: Row[] = [
   [{ action: 'require_approval' }, { repeats: DENIED }, 'A person denied this call.', ASKED],
   [
     { action: 'require_approval' },
-    { approvalLimit: TOO_MANY, unfreed: 'used' },
+    { approvalLimit: TOO_MANY, whyNotFreed: 'used' },
     'RULE requires approval for NAME, but this key already has 20 open approvals. The approval that was named does not free this call: it has been used.',
     ASKED,
   ],
@@ -286,7 +286,7 @@ test('the table has every code', () => {
 });
 
 test('why a named approval frees nothing', () => {
-  const why = UNFREED.map(each => unfreedText(each));
+  const why = WHY_NOT_FREED.map(each => notFreedText(each));
   expect(new Set(why.map(each => each.split(': ')[0]))).toEqual(
     new Set(['The approval that was named does not free this call']),
   );
@@ -361,7 +361,7 @@ test('what is not to the letter as it is written, or of a later version, stays a
     '{"code":"wonders","policy":"p","rule":0}',
     '{"code":"__proto__"}',
     '{"answer":{"is":"hopes"},"code":"asks","policy":"p","rule":0}',
-    '{"answer":{"is":"waits","unfreed":"later"},"code":"asks","policy":"p","rule":0}',
+    '{"answer":{"is":"waits","whyNotFreed":"later"},"code":"asks","policy":"p","rule":0}',
     '[]',
     'null',
     '{',
