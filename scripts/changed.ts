@@ -1,5 +1,5 @@
 // What has changed since a commit, and which test files have tests that wait for it (test/support/when-changed.ts).
-// Where files lie counts for nothing, so that they can be moved: the folders in paths are not compared, nor is the order of
+// The folder of a file does not count, so that files can be moved: the folders in paths are not compared, nor is the order of
 // the imports, which follows them.
 
 import { spawnSync } from 'node:child_process';
@@ -46,13 +46,13 @@ export function changedSince(commit: string, root = ROOT): string[] | null {
   return [...new Set([...paths, ...made])];
 }
 
-/** The test files that have tests behind the door. */
+/** The test files with tests that run only after a change of the files that they watch. */
 export function waitingTests(root = ROOT): string[] {
   const all = [...new Bun.Glob('test/**/*.test.ts').scanSync({ cwd: root })];
   return all.filter(test => DOOR.test(readIn(root, test))).sort();
 }
 
-/** Those of which a test may wait for one of these paths: it names the path, or a pattern of it. */
+/** The test files with a test that may watch one of these paths: it names the path, or a pattern that matches it. */
 export function testsFor(changed: readonly string[], root = ROOT): string[] {
   return waitingTests(root).filter(test => {
     const texts = partsOf(root, test).map(part => readIn(root, part));

@@ -45,7 +45,7 @@ if (taken('--help')) {
 }
 const [keep, all, since] = [taken('--update-timings'), taken('--all'), valueAfter('--changed')];
 
-/** What the tests behind the door are told; null stands for all of them. */
+/** The changed paths, for tests that run only after a change of what they watch; null lets all of them run. */
 function wanted(): string[] | null {
   if (all) return null;
   if (since === undefined) return [];

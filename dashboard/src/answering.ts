@@ -1,5 +1,5 @@
-// Waits until the service answers again, for whatever it could not answer. There is one question for all that wait, and
-// none while nothing does or the tab is hidden.
+// Waits until the service answers again, for requests that it could not answer. One request asks for all that wait;
+// none is sent while nothing waits or the tab is hidden.
 
 import { Refusal } from './api.ts';
 

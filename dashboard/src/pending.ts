@@ -21,7 +21,7 @@ const POLL_MS = 60_000;
 let loading: Promise<void> | null = null;
 let again = false;
 
-/** While they are loaded, further wishes are one: to load them once more. */
+/** While they are being loaded, all further calls together cause one more loading. */
 export function loadPending(): Promise<void> {
   if (loading === null)
     loading = load().finally(() => {
@@ -73,7 +73,10 @@ export function updatePending(approval: Approval): void {
     : others;
 }
 
-/** What an event leaves out, the details above all, comes with the list; several that arrive together are one wish. */
+/**
+ * An event leaves out fields that the list has, above all the details. Events that arrive within this time cause one
+ * loading.
+ */
 const LISTED_AFTER_MS = 1000;
 let due: ReturnType<typeof setTimeout> | null = null;
 

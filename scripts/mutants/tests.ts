@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dir, '../..');
 
 /**
  * Tests by a pattern for the path under `src`; a file may match several rows. A file in a room of its folder is also
- * known by its folder and name alone (`core/policy/lint.ts` as `core/policy-file/lint.ts`).
+ * known by its folder and name alone (`core/policy-file/lint.ts` as `core/lint.ts`).
  */
 const NAMED: [RegExp, string][] = [
   [

@@ -23,7 +23,7 @@ export interface IO {
   stdin: { readonly isTTY: boolean; text: () => Promise<string>; line: () => Promise<string> };
   env: Record<string, string | undefined>;
   cwd: string;
-  /** The folder below which the settings of the whole machine are. It is empty, but for tests. */
+  /** The folder below which the settings of the whole machine are. It is empty except in tests. */
   root: string;
   exit: (code: number) => void;
   /** Aborted on Ctrl-C. A command that takes the signal is no longer ended by Ctrl-C itself. */

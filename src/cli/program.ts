@@ -90,7 +90,7 @@ export async function run(argv: readonly string[], io: IO): Promise<void> {
   }
 }
 
-/** These say it in their own way. */
+/** These commands report unknown variables in their own way. */
 const WARNS_ITSELF = ['serve', 'config', 'doctor'];
 /** What commands themselves read. With nothing else in the environment, the list of settings need not be loaded. */
 const OFTEN = /^TOOLGATE_(API_KEY|BASE_URL|ADMIN_TOKEN|DATA_DIR|PORT|HOST|TEST_.*)$/;

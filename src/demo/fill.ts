@@ -39,7 +39,7 @@ export interface Demo {
   waiting: number;
 }
 
-/** The setting of a store that the demo has filled; main.ts reads it. */
+/** The setting of a store that the demo has filled; src/main.ts reads it. */
 const DEMO = 'demo';
 
 export async function fillDemo(deps: Deps, force: boolean, progress: (what: string) => void): Promise<Demo> {

@@ -1,5 +1,5 @@
-// The doctor's door: all checks of a service, in the order in which they are shown. They run at once (check.ts), they
-// change nothing, and they show no secret.
+// The entry to the doctor: all checks of a service, in the order in which they are shown. They run at the same time
+// (examine.ts), they change nothing, and they show no secret.
 
 import { approvalsCheck } from './approvals.ts';
 import { clockCheck } from './clock.ts';

@@ -1,5 +1,5 @@
-// What an examination of the doctor is, and how all of them run: at once, each with a time limit of its own, so that one
-// that hangs stops no other. doctor.ts says which there are.
+// What an examination of the doctor is, and how all of them run: at the same time, each with a time limit of its own,
+// so that one that hangs stops no other. doctor.ts says which there are.
 
 import { visible } from '../core/text/visible.ts';
 

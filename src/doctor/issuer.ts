@@ -29,14 +29,14 @@ export function issuerChecks(config: Config): Examination[] {
   ];
 }
 
-interface Asked {
+interface IssuerSetting {
   name: string;
   issuer: string;
   setting: string;
 }
 
 async function issuerFound(
-  { name, issuer, setting }: Asked,
+  { name, issuer, setting }: IssuerSetting,
   rules: TargetRules,
   signal: AbortSignal,
 ): Promise<Found> {

@@ -20,7 +20,7 @@ export interface Seen {
 }
 
 /** The value of the header for a question. */
-export function askedBy(vault: Vault): { nonce: string; header: string } {
+export function newQuestion(vault: Vault): { nonce: string; header: string } {
   const nonce = randomBytes(16).toString('base64url');
   return { nonce, header: `${nonce}.${vault.messageMac(`doctor asks ${nonce}`)}` };
 }

@@ -8,7 +8,7 @@ import type { Vault } from '../guard/secrets.ts';
 import { type Config, listensOnLoopback } from '../settings/config.ts';
 import { bad, type Examination, type Found, good, warning } from './examine.ts';
 import type { Examined } from './examined.ts';
-import { answered, askedBy, PROBE_HEADER, type Seen } from './probe.ts';
+import { answered, newQuestion, PROBE_HEADER, type Seen } from './probe.ts';
 import { ANYWHERE, sentence } from './reach.ts';
 
 export function publicUrlChecks(examined: Examined): Examination[] {
@@ -66,7 +66,7 @@ type ProbeAnswer =
 const MAX_BYTES = 64 * 1024;
 
 async function ask(url: string, vault: Vault, signal: AbortSignal): Promise<ProbeAnswer> {
-  const { nonce, header } = askedBy(vault);
+  const { nonce, header } = newQuestion(vault);
   try {
     const response = await new PinnedFetch(ANYWHERE).fetch(`${url}/healthz`, {
       headers: { [PROBE_HEADER]: header },

@@ -1,5 +1,5 @@
 // The check of settings: variables that are no settings, and settings that do not go together. A value that is wrong by
-// itself is found when the settings are read (config.ts).
+// itself is found when the settings are read (settings/config.ts).
 
 import { didYouMean } from '../core/text/did-you-mean.ts';
 import type { Config } from '../settings/config.ts';

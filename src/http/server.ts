@@ -11,12 +11,13 @@ import type { Route } from './serving/route.ts';
 import type { Services } from './serving/services.ts';
 import { challenged, finished, incomingOf, STEPS, take } from './steps.ts';
 
-/** No body may ever be larger. Each route has its own, smaller limit. */
+/** The runtime refuses larger bodies. Each route has its own, smaller limit. */
 const MAX_BODY = 128 * 1024 * 1024;
 /**
- * How many requests are begun in one turn of the event loop; the others begin in the next. The runtime accepts connections
- * as long as any wait, and begins a request as soon as its connection is accepted. So fifty clients that opened a
- * connection for each request, and were answered at once, kept it there for seconds in which nobody else was served.
+ * How many requests are begun in one turn of the event loop; the others begin in the next. The runtime accepts
+ * connections as long as any wait, and begins a request as soon as its connection is accepted. So fifty clients that
+ * opened a connection for each request, and were answered at once, kept the runtime busy with new requests for seconds,
+ * in which nobody else was served.
  */
 const MOST_A_TURN = 128;
 /** How long a stop waits for the answers to requests that were given up. */
@@ -153,7 +154,7 @@ class Dispatcher {
     };
   }
 
-  /** The answer where no route is. */
+  /** The answer to a path that no route has. */
   atNoPath(request: Request): Response {
     return this.refuse(request, noSuchRoute(), () => notFoundPage(request));
   }

@@ -1,5 +1,6 @@
-// The steps that a request takes before the handler of its route, in their order, and the last touch to its answer. Each
-// step is a small function that adds to what is known of the request, or throws. server.ts takes a request through them.
+// The steps that a request takes before the handler of its route, in their order, and what is added to its answer at
+// the end. Each step is a small function that adds to what is known of the request, or throws. server.ts takes a
+// request through them.
 
 import type { Span } from '../core/wire/span.ts';
 import type { RequestRation } from '../guard/rations/rations.ts';
@@ -77,7 +78,7 @@ function traced(taken: Taken): void {
     taken.span = beginSpan(services.tracer, route.path, request, startedAt);
 }
 
-/** A body may take long to arrive, so a sign-in is looked at again behind it. */
+/** A body may take long to arrive, so the sign-in is looked up again afterwards. */
 async function readWhole(taken: Taken): Promise<void> {
   const { services, route, request, ration, who } = taken;
   const limit = services.config[route.bodyLimit ?? 'bodyLimit'];

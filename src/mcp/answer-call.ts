@@ -38,7 +38,7 @@ export function answerCall(
   const { request, principal, startedAt, span, ration } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
-  // answer later, and its slow calls would keep their places, so the call is cancelled.
+  // answer later, and its slow calls would keep their slots, so the call is cancelled.
   const cancel = cancelledBy(request.signal);
   const forget =
     mcpSessionId === undefined ? () => {} : services.mcpSessions.follow(mcpSessionId, id, cancel);

@@ -15,7 +15,7 @@ export interface CallSlot {
 }
 
 /** Lists are no calls: nothing is recorded of them, and `none` is the sentence for whoever asks. */
-export interface ListPlace {
+export interface ListSlot {
   none?: string;
   free: () => void;
 }
@@ -23,7 +23,7 @@ export interface ListPlace {
 export class CallSlots {
   readonly #keys: Counts;
   readonly #tools: Counts;
-  /** Lists have slots of their own: what one relays takes some for calls too. */
+  /** Lists have slots of their own, because relaying a list also takes slots for calls (relay.ts). */
   readonly #lists: Counts;
 
   constructor({ perKey, perConnectedTool }: CallSlotLimits) {
@@ -45,7 +45,7 @@ export class CallSlots {
     return { free };
   }
 
-  takeForList(keyId: string): ListPlace {
+  takeForList(keyId: string): ListSlot {
     if (this.#lists.isFull(keyId)) {
       const none = `${this.#lists.atMost} lists of this key are under way, as many as TOOLGATE_MAX_CALLS_PER_KEY allows`;
       return { none, free: NOTHING };

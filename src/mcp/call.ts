@@ -69,7 +69,7 @@ export interface Call {
   logLevel: Json | undefined;
   /** What the answer has of the key's share, and with it the call's slot, until the client has read it. */
   ration: AnswerRation;
-  /** What it answered when it was last asked to do so. */
+  /** What the client answered when it was last asked to send its user to an address. */
   answer?: SignInAnswer;
   /** Takes progress and log messages of the upstream, for the client. */
   onNotification: (notification: JsonObject) => void;

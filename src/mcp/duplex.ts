@@ -29,7 +29,7 @@ import {
 const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
 /**
  * How many messages may wait. On the older HTTP transport each of them has a socket, even after its call was cancelled
- * and has given its place back.
+ * and has given its slot back.
  */
 const MAX_UNTAKEN = 1000;
 

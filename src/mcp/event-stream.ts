@@ -9,7 +9,7 @@ interface ServerEvent {
   data: string;
 }
 
-/** So many short texts are made one. */
+/** How many short texts are joined into one. */
 const JOINED = 1000;
 
 /**

@@ -43,7 +43,10 @@ interface HubSettings {
 }
 
 interface KeyUpstreams {
-  /** For a server to which everybody signs in for themselves, this has the one of credentials without a person. */
+  /**
+   * For a server to which everybody signs in for themselves, this list has the upstream of credentials without a
+   * person.
+   */
   upstreams: Upstream[];
   hasPersonal: boolean;
   readAt: number;
@@ -111,7 +114,7 @@ export class Hub {
   /** Gives up the requests under way, and further ones: the service stops, and waits for none of them any longer. */
   giveUp(): void {
     this.#requests.giveUp();
-    // Calls that wait until somebody signs in go on, and find that out.
+    // This wakes the calls that wait until somebody signs in, so that they notice the stop.
     for (const listeners of this.#listeners.values()) for (const listener of [...listeners]) listener();
   }
 

@@ -85,7 +85,7 @@ export function callOptions({ id, logLevel, elicitsUrl, protocolVersion }: McpSe
   return {
     modern: false,
     logLevel: logLevel ?? DEFAULT_LOG_LEVEL,
-    // Older revisions know no error for it.
+    // Older revisions have no error code for URL elicitation.
     elicitsUrl: elicitsUrl === 1 && protocolVersion === LATEST_LEGACY,
     mcpSessionId: id,
     protocolVersion,

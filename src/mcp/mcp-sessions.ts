@@ -27,7 +27,7 @@ interface Stream {
 
 interface Cancellable {
   cancel: AbortController;
-  /** What other replicas call it, once one has asked for it. */
+  /** The hash by which other replicas name the call; null until one of them asks. */
   hash: string | null;
 }
 

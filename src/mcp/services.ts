@@ -1,4 +1,4 @@
-// The services that the parts of the proxy share, which process/services.ts makes once, and the type of a client's request.
+// The types of what all parts of the MCP proxy share (process/services.ts makes it once), and of a client's request.
 
 import type { Span, Tracer } from '../core/wire/span.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';

@@ -14,7 +14,7 @@ export class SignInFirst extends UpstreamError {}
 export interface SignIn {
   /** The header for the next request. Throws SignInFirst. */
   header(): Promise<string>;
-  /** Told when the server refused that header. It says what helps: another header, a sign-in, or nothing. */
+  /** Called when the server refused that header. The result says what helps: another header, a sign-in, or nothing. */
   refused(header: string, challenge: Challenge): Promise<'again' | 'sign-in' | 'refused'>;
 }
 

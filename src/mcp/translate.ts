@@ -1,5 +1,6 @@
-// A call has two legs: from the client to us, and from us to the tool server. This file translates what is said on one
-// leg for the other: names, progress tokens, `_meta`, error codes, and results that a client could not read.
+// A call goes through two connections: from the client to us, and from us to the tool server. This file translates what
+// is sent on one of them for the other: names, progress tokens, `_meta`, error codes, and results that a client could
+// not read.
 
 import { isReference } from '../core/approvals/approval.ts';
 import type { Json, JsonObject } from '../core/wire/json.ts';
@@ -25,7 +26,7 @@ export function callForUpstream(
   return { name: toolName, ...input, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
 }
 
-/** The client's `_meta` without what concerns only the client and us, or only one leg. */
+/** The client's `_meta` without what concerns only the client and us, or only one of the two connections. */
 export function metaForUpstream(params: JsonObject): JsonObject {
   const ours = (key: string) =>
     key === 'progressToken' || key.startsWith('toolgate/') || ENVELOPE_KEYS.has(key);
@@ -47,7 +48,7 @@ export function notificationForClient(
   return { jsonrpc: '2.0', method, params: { ...params, progressToken: clientToken as Json } };
 }
 
-/** An error of the upstream. Codes that concern the leg between us and the upstream would mislead the client. */
+/** An error of the upstream. Codes about the connection between us and the upstream would mislead the client. */
 export function errorForClient(
   error: { code: number; message: string; data?: Json },
   modern: boolean,

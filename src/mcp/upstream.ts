@@ -120,7 +120,10 @@ export class Upstream {
     }
   }
 
-  /** Sends a request, and sends it again if the upstream surely never saw it (it had forgotten our session). */
+  /**
+   * Sends a request, and sends it once more if the upstream cannot have executed it, for example because it had
+   * forgotten our session.
+   */
   async request(method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
     this.#requests.begin(asking.cancel);
     this.#underWay++;

@@ -30,8 +30,8 @@ import {
 
 /**
  * How many notices of cancelled calls may be under way; further ones are not sent. A notice lasts for 5 s if the
- * upstream does not take it, and its call has given its place back by then: a client that called and hung up 2,000
- * times made us hold 2,000 sockets.
+ * upstream does not take it, and its call has given its slot back by then: a client that called and hung up 2,000 times
+ * made us hold 2,000 sockets.
  */
 const MAX_NOTICES = 1000;
 

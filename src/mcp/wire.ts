@@ -39,7 +39,7 @@ export interface Wire {
   close(): void;
 }
 
-/** The upstream failed. `unsent`: the request did not reach it, so it may be sent again. */
+/** The upstream failed. `unsent`: it cannot have executed the request, so the request may be sent again. */
 export class UpstreamError extends Error {
   readonly unsent: boolean;
   constructor(message: string, { unsent = false, cause }: { unsent?: boolean; cause?: unknown } = {}) {

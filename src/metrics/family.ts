@@ -40,7 +40,7 @@ export function add<Series>(counts: Map<Series, number>, series: Series, count =
   counts.set(series, (counts.get(series) ?? 0) + count);
 }
 
-/** Both are there from the start, so that the first failure shows as an increase. */
+/** Both outcomes are there from the start, so that the first failure shows as an increase. */
 export const byOutcome = (): Map<string, number> =>
   new Map([
     ['ok', 0],
@@ -49,7 +49,7 @@ export const byOutcome = (): Map<string, number> =>
 
 export const outcomeOf = (ok: boolean): 'ok' | 'failed' => (ok ? 'ok' : 'failed');
 
-/** Zero for what has no beginning. */
+/** Zero if there is no such time. */
 export function secondsSince(time: number | null, now = Date.now()): number {
   return time === null ? 0 : Math.max(0, (now - time) / 1000);
 }

@@ -7,7 +7,7 @@ import { CheckMetrics } from './check-metrics.ts';
 import { add, by, byOutcome, counter, outcomeOf } from './family.ts';
 import { LogMetrics } from './log-metrics.ts';
 
-/** Gives some families whenever the metrics are read. It must answer soon, and never fail. */
+/** Gives some families whenever the metrics are read. It must answer soon, and must not throw. */
 export type MetricSource = () => MetricFamily[] | Promise<MetricFamily[]>;
 
 export class Metrics {

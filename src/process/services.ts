@@ -1,5 +1,5 @@
-// Makes the parts that requests need, of the configuration and the store: the group commit, the proxy, the metrics, and
-// what knows people. main.ts starts and stops the service.
+// Makes the parts that requests need, from the configuration and the store: the group commit, the MCP proxy, the
+// metrics, and the sign-ins of people. src/main.ts starts and stops the service.
 
 import pkg from '../../package.json' with { type: 'json' };
 import type { VerifierKey } from '../core/log/checkpoint.ts';

@@ -1,5 +1,5 @@
-// The settings about people: how approvers are told, single sign-on, and how people connect agents. settings.ts lists
-// them with all others.
+// The settings about people: how approvers are notified, single sign-on, and how people connect agents. settings.ts
+// lists them with all others.
 
 import { optional, secret, setting } from './setting.ts';
 import {
@@ -16,7 +16,7 @@ import {
   webUrl,
 } from './setting-readers.ts';
 
-/** How approvers are told. */
+/** How approvers are notified. */
 export const NOTIFY_SETTINGS = {
   smtpUrl: secret(
     'TOOLGATE_SMTP_URL',

@@ -1,6 +1,5 @@
 // Every setting with its name, meaning, default and reader. people-settings.ts has those about people, and
-// telemetry-settings.ts those about OpenTelemetry; config.ts finds
-// the texts and compares settings with each other.
+// telemetry-settings.ts those about OpenTelemetry; config.ts finds the texts and compares settings with each other.
 
 import { DEFAULT_PORT } from '../core/default-port.ts';
 import { NOTIFY_SETTINGS, PEOPLE_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';

@@ -1,6 +1,6 @@
 // Sends one signal to the collector, in batches, one request at a time. What waits is bounded: while the collector is
-// away or slow, further items are dropped and counted. Nobody ever waits for it, except that stopping takes at most a few
-// seconds.
+// away or slow, further items are dropped and counted. No request waits for it; only a stop of the service does, for at
+// most a few seconds.
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -17,9 +17,9 @@ export interface ExporterOptions<Item> {
   compress: boolean;
   /** The body of a request. */
   encode: (items: readonly Item[]) => Uint8Array<ArrayBuffer>;
-  /** Items were given up, because there was no room for them or the collector did not take them. */
+  /** Called when items were given up, because there was no room for them or the collector did not take them. */
   dropped: (count: number) => void;
-  /** The collector does not take what is sent; null: it does again. It is called when that changes. */
+  /** Called with the reason when the collector begins to refuse what is sent, and with null when it takes it again. */
   failing: (reason: string | null) => void;
 }
 
@@ -87,7 +87,7 @@ export class Exporter<Item> {
     do {
       const batch = this.#queue.slice(0, batchSize);
       const taken = await this.#deliver(batch).catch(() => false);
-      // They keep their places while they are under way, so that the bound holds for them too.
+      // Items stay in the queue until their request has ended, so that the bound counts them too.
       this.#queue.splice(0, batch.length);
       if (!taken) dropped(batch.length);
     } while (this.#queue.length >= (this.#stopping ? 1 : batchSize));
@@ -143,7 +143,7 @@ export class Exporter<Item> {
     this.#options.failing(reason);
   }
 
-  /** Waits; a stop ends it. */
+  /** Waits, unless the service stops. */
   async #pause(ms: number): Promise<void> {
     if (this.#stopping) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
-// Turns a line of the log (log.ts), which is JSON with secrets masked, into a log record. So what is sent is what stands
-// on standard error, and nothing else.
+// Turns a line of the log (src/log.ts), which is JSON with secrets masked, into a log record. So what is sent is what
+// stands on standard error, and nothing else.
 
 import type { LogRecord, Severity } from '../core/otlp/logs.ts';
 import { bounded } from '../core/otlp/otlp.ts';

@@ -1,5 +1,5 @@
-// The door of telemetry: what OpenTelemetry gets of this process. main.ts loads it only if a collector is named. It makes
-// the tracer, and sends spans, log records and readings of the metrics.
+// The entry to telemetry: what OpenTelemetry gets of this process. process/open-telemetry.ts loads it only if a
+// collector is named. It makes the tracer, and sends spans, log records and readings of the metrics.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -23,7 +23,7 @@ export interface TelemetryHost {
   /** Whether there are other processes with the same settings, as with `serve --workers`. */
   oneOfSeveral: boolean;
   families(): Promise<MetricFamily[]>;
-  /** The collector does not take a signal; null: it does again. */
+  /** Called with the reason when the collector refuses a signal, and with null when it takes it again. */
   failing(signal: Signal, reason: string | null): void;
 }
 

@@ -116,7 +116,7 @@ function contextHeaders({ traceId, spanId, sampled }: Span, state: string) {
 const POOL = Buffer.allocUnsafe(4096);
 let used = POOL.length;
 
-/** Random identifiers; one of zeros would be invalid, and does not happen. Bytes are drawn many at a time. */
+/** Random identifiers; one of zeros would be invalid, but is too improbable to matter. Bytes are drawn many at a time. */
 function randomHex(bytes: number): string {
   if (used + bytes > POOL.length) {
     randomFillSync(POOL);

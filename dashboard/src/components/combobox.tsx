@@ -15,7 +15,7 @@ interface ComboboxProps {
   suggest: (typed: string, signal: AbortSignal) => Promise<string[]>;
 }
 
-/** So that not every letter is a request. */
+/** The pause in the typing before a request is sent. */
 const PAUSE_MS = 150;
 
 export function Combobox({ label, hint, placeholder, value, set, suggest }: ComboboxProps) {

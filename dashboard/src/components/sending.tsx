@@ -1,4 +1,4 @@
-// How it goes with something that is sent to others, for the pages about notifications and shipping.
+// Whether something is sent to others successfully, and the last error, for the pages about notifications and shipping.
 
 import { Ago, Badge, Named, type Tone } from './text.tsx';
 

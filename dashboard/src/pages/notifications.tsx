@@ -40,22 +40,22 @@ export default function Notifications() {
   );
 }
 
-/** What is said of types that have no address. */
-const NOWHERE: Partial<Record<NotificationChannel['type'], string>> = {
+/** What is shown for types that have no address. */
+const WITHOUT_ADDRESS: Partial<Record<NotificationChannel['type'], string>> = {
   terminal: 'the output of the service',
 };
 
 const COLUMNS: Column<NotificationChannel>[] = [
   { head: 'Channel', cell: ({ name }) => <Named text={name} /> },
   { head: 'Type', cell: ({ type }) => type },
-  { head: 'To', cell: ({ type, target }) => <Named text={target ?? NOWHERE[type] ?? ''} /> },
+  { head: 'To', cell: ({ type, target }) => <Named text={target ?? WITHOUT_ADDRESS[type] ?? ''} /> },
   { head: 'State', cell: channel => <SendingState of={channel} /> },
   { head: 'Messages', cell: channel => countsOf(channel) },
   { head: 'Last sent', cell: ({ lastSentAt }) => (lastSentAt === null ? 'never' : <Ago at={lastSentAt} />) },
   { head: 'Last error', cell: channel => <LastError of={channel} /> },
 ];
 
-/** What there is none of is left out. */
+/** Counts of zero are left out. */
 function countsOf({ sent, waiting, failed }: NotificationChannel): string {
   const counts = [
     [sent, 'sent'],

@@ -136,7 +136,7 @@ async function rulesOf(
   }
 }
 
-/** Where nothing would ever be judged, nothing is written. A project's own files may do it in that project only. */
+/** Nothing is written where no call would be judged. A project's own files may do it in that project only. */
 function requireOn(client: Client, options: Options, off: readonly TurnedOff[]): void {
   const everywhere = off.filter(({ of, key }) => key !== null && (of !== 'project' || options.project));
   if (everywhere.length === 0) return;

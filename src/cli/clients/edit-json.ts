@@ -184,7 +184,7 @@ function drop(text: string, parent: Node, child: Child): Edit {
     const kept = text.slice(before.comma + 1, start);
     return { at: before.comma, removed: text.slice(before.comma, child.end), inserted: kept };
   }
-  // It was alone.
+  // No other entry follows.
   const end = child.comma === null ? child.end : child.comma + 1;
   const rest = text.slice(parent.start + 1, start) + text.slice(end, parent.end - 1);
   if (rest.trim() !== '') return { at: start, removed: text.slice(start, end), inserted: '' };

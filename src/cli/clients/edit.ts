@@ -1,6 +1,6 @@
 // Puts entries into the text of a configuration file, and takes them out again. Everything else in the text stays where
-// it is. Every change is made twice, so to say: the text is read again afterwards, and unless it says the same as before
-// except for our entry, the file is left alone.
+// it is. The text is read again after each change, and unless it says the same as before except for our entry, the file
+// is left alone.
 
 import type { Entry, Format } from '../../core/clients/client.ts';
 import type { Json } from '../../core/wire/json.ts';

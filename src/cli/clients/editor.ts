@@ -13,9 +13,9 @@ export interface Edit {
 export interface Editor {
   /** What the text says. A text without anything is an empty object. Throws a Fault. */
   read: (text: string) => Json;
-  /** The entry is missing or differs. Throws a Fault where it cannot be put. */
+  /** For an entry that is missing or differs. Throws a Fault where it cannot be put. */
   put: (text: string, entry: Entry) => Edit;
-  /** The entry is there. */
+  /** For an entry that is there. */
   drop: (text: string, entry: Entry) => Edit;
 }
 

@@ -91,7 +91,7 @@ export function requireWritable({ path, exists, mode }: ReadFile): void {
     accessSync(path, constants.W_OK);
     if (!isMarked) return;
   } catch {
-    // It is said below.
+    // The error is thrown below.
   }
   throw new CliError(EXIT.noAnswer, `${path} is read-only. Nothing was changed.`);
 }
@@ -133,7 +133,7 @@ function replace(read: ReadFile, text: string, mode: number): void {
     if (isRoot()) fchownSync(handle, uid, gid);
     fchmodSync(handle, mode);
     fsyncSync(handle);
-    // At the last moment: its program may write it often.
+    // This is compared at the last moment, because the program may write its file often.
     requireUnchanged(read);
     renameSync(draft, path);
   } catch (error) {

@@ -18,7 +18,7 @@ export interface WrittenFile {
   client: ClientId;
   scope: Scope | 'managed';
   edits: Edit[];
-  /** The file did not exist, nor did these folders. */
+  /** Whether we made the file; `folders` are those that we made for it. */
   created: boolean;
   folders: string[];
   /** The permissions that it had before the key was in it, if they were wider. */
@@ -49,7 +49,7 @@ function objectIn({ path, text }: ReadFile): Record<string, never> {
     const value = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // It is said below.
+    // The error is thrown below.
   }
   throw new CliError(EXIT.noAnswer, `${path} is not a JSON object. Correct it, or move it away.`);
 }

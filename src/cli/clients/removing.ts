@@ -16,7 +16,7 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   const memory = readMemory(folder);
   const stored = memory.clients[client.id];
   const made = memory.keys[client.id];
-  // Where entries are depends on none of these.
+  // These values do not matter: where entries are depends on none of them.
   const setup = { baseUrl: 'http://127.0.0.1', key: '', command: '' };
   const targets = targetsOf(io, client, scopeOf(options), ['hooks', 'mcp'], setup);
   addStates(io, client, targets);
@@ -32,7 +32,7 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   if (!(await confirmed(io, options))) return report(io, { ...facts, outcome: 'shown' });
 
   for (const change of plan) takeBack(change, memory.files[change.read.path]?.mode ?? null);
-  // Only now, because several files may be in a folder that was made for the first of them.
+  // Folders are removed last, because several files may be in a folder that was made for the first of them.
   for (const path of here) removeFolders(memory.files[path]?.folders ?? []);
   updateMemory(folder, ({ files, clients }) => {
     for (const path of here) delete files[path];

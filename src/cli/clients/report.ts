@@ -1,4 +1,4 @@
-// What `toolgate connect` tells: the change before it is made, a question, and what became of it. No key is shown.
+// What `toolgate connect` prints: the change before it is made, a question, and the result. No key is shown.
 
 import { lstatSync } from 'node:fs';
 import type { Client } from '../../core/clients/client.ts';
@@ -34,7 +34,7 @@ function diffOf({ path, read, text, format, entries }: Change): string[] {
   return lines.map(line => masked(line).split('\t').map(visible).join('\t'));
 }
 
-/** Whether to go on. Without a terminal nobody can be asked, so that only --yes does. */
+/** Whether to go on. Without a terminal nobody can be asked, so only --yes means yes. */
 export async function confirmed(io: IO, { dryRun, yes, json }: Options): Promise<boolean> {
   if (dryRun || yes) return yes === true && dryRun !== true;
   const mayAsk = !json && io.stdin.isTTY && io.stderr.isTTY;
@@ -52,11 +52,11 @@ export interface ConnectReport {
   outcome: 'done' | 'shown' | 'unchanged';
   /** What turns its hooks off here, although they are written. */
   off?: readonly TurnedOff[];
-  /** A project could turn them off: how that is prevented. */
+  /** How to prevent that a project turns the hooks off. */
   advice?: string;
 }
 
-/** What became of it, at the end. */
+/** Prints the result. */
 export function report(io: IO, facts: ConnectReport): void {
   const lines = facts.options.json ? [] : facts.options.remove ? removalLines(facts) : connectionLines(facts);
   for (const line of lines) say(io, line);

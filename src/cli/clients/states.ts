@@ -35,7 +35,7 @@ function statesOf({ path, entries }: Target): Entry[] {
   );
 }
 
-/** A file that is no JSON is said to be so where it would be changed. */
+/** A file that is not JSON counts as empty here; the change of that file reports the fault. */
 function rootOf(path: string): Json {
   try {
     return parseJsonc(readConfig(path).text)?.value ?? {};

@@ -52,7 +52,7 @@ function hunks(lines: readonly Line[], shown: ReadonlySet<number>): string[] {
   return out;
 }
 
-/** Of no lines, the line before is named. */
+/** A range without lines is named by the line before it. */
 function place(start: number, count: number): string {
   return `${count === 0 ? start - 1 : start},${count}`;
 }

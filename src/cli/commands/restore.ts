@@ -17,7 +17,7 @@ const ON_POSTGRES =
   'The store is on PostgreSQL: stop the replicas, restore into an empty database with pg_restore or your server’s ' +
   'tools, verify it with `toolgate audit verify --database-url <url>`, and start the replicas on it with the same master key.';
 
-/** What is different in a store from before. */
+/** What to know about a store after it was restored to an earlier state. */
 const MEANS = [
   'What happened since the backup is gone: verdicts, approvals, changes of policies. Limits have their old counts.',
   'What was revoked since then is valid again: revoke keys, sessions and grants once more.',

@@ -1,6 +1,6 @@
-// What `toolgate hook` does, without its process: takes an agent's event, asks the service, and says what to print and
-// how to exit. When there is no verdict, it refuses in the agent's way. Events that are about no call are not sent: a
-// service that does not answer must not keep an agent from starting.
+// What `toolgate hook` does, apart from the process itself (main.ts): it takes an agent's event, asks the service, and
+// says what to print and how to exit. When there is no verdict, it refuses in the agent's way. Events that are about no
+// call are not sent: a service that does not answer must not keep an agent from starting.
 
 import { join } from 'node:path';
 import { AGENTS, type AgentName, eventName } from '../../core/agents.ts';
@@ -10,7 +10,9 @@ import { type HookOptions, readOptions } from './options.ts';
 import { type Outcome, Service, traceOf } from './service.ts';
 import { RunSession, runOf } from './session.ts';
 
-/** The most that TOOLGATE_CHECK_BODY_LIMIT can be: what the service takes, it decides itself. */
+/**
+ * The highest possible value of TOOLGATE_CHECK_BODY_LIMIT, so that the service itself says which events are too large.
+ */
 const MAX_EVENT = 64 * 1024 * 1024;
 const KEY = 'tg_key_';
 

@@ -1,5 +1,5 @@
-// `toolgate hook` as a process. It ends with process.exit, because standard input may stay open. Its imports are the
-// files of this folder and a few built-in modules, so that it starts at once (scripts/imports.ts).
+// `toolgate hook` as a process. It ends with process.exit, because standard input may stay open. It imports the files
+// of this folder, two of core/ and a few built-in modules, so that it starts at once (scripts/imports.ts).
 
 import { writeSync } from 'node:fs';
 import { type AgentName, isAgent } from '../../core/agents.ts';
@@ -7,13 +7,13 @@ import { refusal, runHook } from './hook.ts';
 import type { Outcome } from './service.ts';
 
 export async function hook(argv: readonly string[]): Promise<void> {
-  // Whatever ends this process before its time must not look like yes, and agents take 0 and 1 for it. Some also take it
-  // for yes if nothing is said.
+  // If this process ends early, the agent must not take that for permission. Agents do so after the exit codes 0 and 1,
+  // and some after any exit without output.
   process.exitCode = 2;
   const agent = argv.find(isAgent) ?? null;
   for (const event of ENDS) process.on(event, () => process.exit(said(refusal(agent))));
-  // A proxy for plain requests would be given the key, and could answer in the place of the service. One for all requests
-  // still serves for those that are encrypted.
+  // A proxy for plain HTTP would see the key, and could answer in the place of the service. A proxy for all protocols
+  // is used for https only.
   const { env } = process;
   const forAll = env['ALL_PROXY'] || env['all_proxy'];
   if (forAll && !env['https_proxy']) env['HTTPS_PROXY'] ||= forAll;
@@ -24,7 +24,7 @@ export async function hook(argv: readonly string[]): Promise<void> {
 
 const ENDS = ['uncaughtException', 'unhandledRejection', 'SIGTERM', 'SIGINT', 'SIGHUP'];
 
-/** The exit code, once all is written. If the agent does not read the answer, it must not go on. */
+/** Writes the outcome, and returns the exit code. If the outcome cannot be written, the call is refused. */
 async function written({ stdout, stderr, exitCode }: Outcome, agent: AgentName | null): Promise<number> {
   try {
     if (stdout !== '') await Bun.write(Bun.stdout, stdout);
@@ -35,7 +35,7 @@ async function written({ stdout, stderr, exitCode }: Outcome, agent: AgentName |
   }
 }
 
-/** The same at once, as far as it can be written at all. */
+/** Does the same without waiting, because the process is about to end. */
 function said({ stdout, stderr, exitCode }: Outcome): number {
   try {
     if (stdout !== '') writeSync(1, stdout);

@@ -1,5 +1,5 @@
-// There is no verdict. The message says why, and is all that the agent and its user learn; it never holds anything of
-// the event, nor text from an answer.
+// The error for a missing verdict. Its message says why, and is all that the agent and its user learn; it holds nothing
+// of the event, nor text from an answer.
 
 export class NoVerdict extends Error {}
 

@@ -221,7 +221,7 @@ async function listed(deps: Deps, record: ApprovalRecord): Promise<z.output<type
   return approvalListed(record, await votesFor(deps.db, [record]), deps.settings.approvedFor);
 }
 
-/** More messages than a question can have. */
+/** The limit of the query; a question has fewer messages. */
 const MOST_NOTIFICATIONS = 1000;
 
 async function notificationsOf(

@@ -51,7 +51,7 @@ export const auditFilter = {
   traceId: traceId.optional().meta({ description: 'The trace to which the call belongs.' }),
 };
 
-/** The filters of whoever may see the whole log, and so may know which tools there are in it. */
+/** The filters for operators who see the whole log, and who may therefore learn which tools occur in it. */
 const wholeLogFilter = {
   ...auditFilter,
   tool: auditFilter.tool.meta({
@@ -86,7 +86,7 @@ const answer = z.object({
     .optional(),
 });
 
-/** Each code has some of the parts. */
+/** Which of the optional fields are there depends on the code. */
 const reasonCode = z.object({
   code: z.enum(CODES),
   policy: z.string().optional().meta({ description: 'The name of the policy then.' }),
@@ -263,7 +263,7 @@ type Cell = string | number | null | undefined;
 
 const { shadow: _, traceId: __, reasonCode: ___, ...FLAT } = entry.shape;
 const COLUMNS = Object.keys(FLAT) as (keyof typeof FLAT)[];
-/** They came later than the others, and readers may count columns. */
+/** These columns were added later. They stay at the end, because readers may address columns by their number. */
 const LATER_COLUMNS = [
   'shadowPolicyId',
   'shadowPolicyVersion',

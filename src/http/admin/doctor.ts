@@ -1,5 +1,5 @@
-// What the doctor finds about the running service. There is one run at a time in a process: who asks meanwhile gets the
-// same report.
+// What the doctor finds about the running service. A process has one run at a time: whoever asks while it goes on gets
+// the same report.
 
 import { z } from 'zod';
 import { checksOf } from '../../doctor/doctor.ts';
@@ -39,7 +39,7 @@ export const doctorRoutes: Route[] = [
   }),
 ];
 
-/** By the config, because every operator's request has services of its own. */
+/** The run in progress. Its key is the config, because every operator's request has a services object of its own. */
 const underWay = new WeakMap<Services['config'], Promise<Report>>();
 
 function reportOf(services: Services, port: number): Promise<Report> {
@@ -67,7 +67,7 @@ function examined(services: Services, port: number): Examined {
 
 /** How long a command may take to start before it counts as a fault. It is below the limit of a check. */
 const PATIENCE_MS = 6000;
-/** A server may say anything. */
+/** The longest message of a server that the report shows. */
 const MOST_CHARS = 300;
 
 /** Connects if necessary, and asks for one page of tools. Nothing of the answer is kept, so no tool is pinned by it. */

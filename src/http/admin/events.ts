@@ -1,4 +1,5 @@
-// /admin/v1/events: verdicts and approvals as they happen, for open pages of the dashboard. feed.ts finds them.
+// /admin/v1/events: verdicts and approvals as they happen, for open pages of the dashboard. http/serving/feed.ts finds
+// them.
 
 import { z } from 'zod';
 import { signInHolds } from '../../guard/people/sign-ins.ts';

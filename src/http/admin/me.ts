@@ -1,5 +1,6 @@
-// /admin/v1/me/connections, calls and approvals: what the signed-in person has connected, and what was called and asked
-// in their name. Every role may read this, and nobody reads it of somebody else. sign-ins.ts has the rest of /admin/v1/me.
+// /admin/v1/me/connections, calls and approvals: what the signed-in person has connected, and the calls and approvals
+// in their name. Every role may read this, and each person only about themselves. sign-ins.ts has the rest of
+// /admin/v1/me.
 
 import { z } from 'zod';
 import { APPROVAL_STATUSES } from '../../core/approvals/approval.ts';
@@ -57,7 +58,10 @@ const ownApproval = z.object({
   note: z.string().nullable().meta({ description: 'What the person who answered wrote to the agent.' }),
 });
 
-/** Without what the call would do and without a link: nobody answers about a call in their own name. */
+/**
+ * It contains neither the details of the call nor a link, because nobody may answer an approval for a call in their own
+ * name.
+ */
 function showApproval(row: ApprovalRecord, keyName: string): z.output<typeof ownApproval> {
   const { toolCallId, keyId, sessionId, serverName, toolName, status, reason, note } = row;
   return {

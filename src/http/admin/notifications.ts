@@ -43,7 +43,7 @@ const channel = z.object({
 
 const result = z.object({ type: z.enum(CHANNEL_KINDS), error: z.string().nullable() });
 
-/** Only the worker prints. */
+/** Nothing is printed here: only the background worker prints links. */
 const nothing = async () => {};
 
 function notifySettings({ config, targetRules, slack }: Services, request: Request): NotifySettings {

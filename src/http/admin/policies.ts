@@ -54,7 +54,10 @@ function showWhole(policy: PolicyRecord, { rules, limits, text }: Content) {
   return { ...show(policy), rules, limits, text: text ?? policyText({ ...policy, rules, limits }) };
 }
 
-/** A policy that was saved, with what its author should know now. Lint cannot know it: it does not see the people. */
+/**
+ * A policy that was just saved, with warnings about groups that have too few people. Lint cannot give them, because it
+ * does not know the people.
+ */
 async function showSaved({ db }: Deps, policy: PolicyRecord, content: Content) {
   const lacking = await lackingIn(db, content.rules);
   const warnings = lacking.map(groupWarning);

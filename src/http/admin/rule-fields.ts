@@ -16,7 +16,7 @@ function schemaOf(name: RuleField): z.ZodType {
 
 function checkedBy(name: RuleField, { type, only }: Field): z.ZodType {
   if (only === 'asking') return z.unknown();
-  // It refuses the same with the same words, and in less time.
+  // An enum refuses the same values with the same message, and takes less time.
   if (Array.isArray(type.offers)) return z.enum(type.offers);
   const fault = (value: unknown) => (value === undefined ? 'is required' : fieldFault(name, value));
   return z.unknown().refine(value => fault(value) === null, { error: ({ input }) => fault(input) });
@@ -31,7 +31,7 @@ export const rules = z
   .max(MAX_RULES)
   .meta({ description: 'Tried in order; the first that matches and applies decides.' });
 
-/** The guard checks the limits in it. A record of zod would drop the name `__proto__`. */
+/** The guard checks each limit. This is no `z.record`, because that would drop a limit with the name `__proto__`. */
 export const limits = z
   .custom<Limits>(
     value => typeof value === 'object' && value !== null && !Array.isArray(value),

@@ -153,7 +153,7 @@ export const sealRoutes: Route[] = [
   }),
 ];
 
-/** An entry as it was sealed, so that whoever verifies it has nothing to leave out, and finds nothing that was not sealed. */
+/** An entry with exactly the fields that were sealed, so that a verifier can hash it as it is. */
 const showSealed = (row: AuditEntry): z.output<typeof entry> => sealedEntry(row);
 
 const PAGE = 1000;

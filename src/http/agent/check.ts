@@ -73,7 +73,7 @@ function check(incoming: Incoming<Body, unknown>): Promise<Response> {
 
 /**
  * Answers the usual request, with a known credential and a small, plain JSON body, without the steps that only other
- * requests need; decision 12 has what it saves. Null: this is not the usual request.
+ * requests need. It returns null for any other request. docs/decisions/0012-written-by-hand.md says what this saves.
  */
 function quickly(services: Services, request: Request, startedAt: number): Promise<Response> | null {
   // Reading a header is expensive, and the first read also makes the headers object.

@@ -77,7 +77,7 @@ function ticketOf(request: Request): string {
   return bearerIn(request.headers.get('authorization') ?? '') ?? '';
 }
 
-/** The address by which the other machine came here. It stands in quotes of a shell. */
+/** The address under which the other machine reached this service. The script puts it in shell quotes. */
 export function urlOf({ config }: Pick<Services, 'config'>, request: Request): string {
   const url = baseUrl(config, request).replace(/\/+$/, '');
   if (/^https?:\/\/[\w.:[\]/-]+$/.test(url)) return url;

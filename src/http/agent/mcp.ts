@@ -1,4 +1,4 @@
-// POST, GET and DELETE /mcp: reads the body within its limit. server.ts has checked the origin and the credential
+// POST, GET and DELETE /mcp: reads the body within its limit. http/steps.ts has checked the origin and the credential
 // before; mcp/endpoint.ts handles the messages.
 
 import { GuardError } from '../../core/errors.ts';
@@ -28,7 +28,7 @@ export const mcpRoutes: Route[] = [
       202: { description: 'The notification was accepted.' },
     },
     handle: async incoming => {
-      const asked = askedBy(incoming);
+      const asked = clientRequestOf(incoming);
       const body = await readBody(incoming);
       if (body instanceof Response) return body;
       holdOpen(incoming);
@@ -46,7 +46,7 @@ export const mcpRoutes: Route[] = [
     summary: 'Listen to the messages that the service sends on an MCP session by itself',
     answers: { 200: { description: 'A stream of events.', type: 'text/event-stream' } },
     handle: async incoming => {
-      const asked = askedBy(incoming);
+      const asked = clientRequestOf(incoming);
       await asked.confirm();
       const stream = await listen(incoming.services.mcp, asked);
       if (stream === null) {
@@ -63,19 +63,19 @@ export const mcpRoutes: Route[] = [
     summary: 'End an MCP session',
     answers: { 204: { description: 'Ended.' } },
     handle: async incoming => {
-      const asked = askedBy(incoming);
+      const asked = clientRequestOf(incoming);
       await asked.confirm();
       return end(incoming.services.mcp, asked);
     },
   }),
 ];
 
-function askedBy(incoming: Incoming<unknown, unknown>): ClientRequest {
+function clientRequestOf(incoming: Incoming<unknown, unknown>): ClientRequest {
   const { services, request, startedAt, span } = incoming;
   const principal = agentOf(incoming);
   const confirm = () => services.principals.confirm(bearer(request));
   const ration = services.rations.answer(principal.keyId);
-  // The runtime counts the time from when it was told, and not from when the client last read.
+  // The runtime counts from this call on, and not from the client's last read.
   const reading = () => incoming.server.timeout(request, READ_SECONDS);
   const waiting = () => holdOpen(incoming);
   return { request, principal, startedAt, span, confirm, ration, shared: new SharedWork(), reading, waiting };

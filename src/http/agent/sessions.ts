@@ -63,7 +63,10 @@ export function showSession(session: SessionRecord): z.output<typeof listed> {
   };
 }
 
-/** The answer, page by page. The first two pages were read before, so that a store that fails gives an error status. */
+/**
+ * The answer, page by page. The first two pages are read before it begins, so that a store that fails gives an error
+ * status.
+ */
 async function* answer(
   first: SessionRecord[],
   second: SessionRecord[],
@@ -95,7 +98,7 @@ async function list(incoming: Incoming<unknown, unknown>): Promise<Response> {
   }
 }
 
-/** The answer; `read` is called once it is read. */
+/** `read` is called once the client has read the answer. */
 async function pagesOf(incoming: Incoming<unknown, unknown>, read: () => void): Promise<Response> {
   const turn = () => incoming.ration.turn();
   const pages = activeSessionPages(incoming.services.deps, agentOf(incoming), before({}), turn);

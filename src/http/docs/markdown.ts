@@ -40,7 +40,7 @@ const PLAIN = {
   listItem: tag('li'),
   list: (children: string, { ordered }: { ordered: boolean }) =>
     ordered ? `<ol>${children}</ol>` : `<ul>${children}</ul>`,
-  /** Tables whose columns have no names have a row of empty cells there. */
+  /** A table whose columns have no names has only empty cells here, and gets no head. */
   thead: (children: string) => (children.includes('<th') ? `<thead>${children}</thead>` : ''),
   tbody: tag('tbody'),
   tr: tag('tr'),
@@ -86,7 +86,10 @@ export function markdown(text: string, targets: Targets): Rendered {
   return { body: trusted(body), headings };
 }
 
-/** How GitHub names a heading in links, since the pages are read there too. Escaped characters are none that count. */
+/**
+ * How GitHub names a heading in links, since the pages are read there too. Character references are dropped, because
+ * none of them stands for a letter or a digit.
+ */
 function anchor(children: string): string {
   return children
     .replace(/<[^>]*>|&[#\w]+;/g, '')

@@ -35,7 +35,7 @@ export function openapi(routes: readonly Route[], version: string) {
   const paths: Record<string, Record<string, Operation>> = {};
   for (const each of routes.filter(({ unlisted }) => unlisted !== true)) {
     const path = each.path.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{rest}');
-    // OpenAPI has no word for any method; the description of such a route says so.
+    // OpenAPI cannot express “any method”; the description of such a route says so.
     const method = each.method === 'ANY' ? 'POST' : each.method;
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation({ ...each, method }) };
   }
@@ -77,7 +77,7 @@ interface Operation {
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
-  /** Who may call the route, as route.ts names it. */
+  /** Who may call the route, as serving/route.ts names it. */
   'x-access': Access;
   parameters: { name: string; in: string; required: boolean; schema: object }[];
   requestBody?: { required: boolean; content: Record<string, { schema: object }> };

@@ -1,6 +1,6 @@
-// envoy.service.auth.v3.Authorization/Check: the request of a gateway's client comes as a message, and is asked like one
-// at /ext-authz; the answer there becomes the gateway's. Field numbers are those of Envoy's attribute_context.proto and
-// external_auth.proto.
+// envoy.service.auth.v3.Authorization/Check: a gateway sends the request of its client as a message. The message
+// becomes a request to /ext-authz, and the answer to that becomes the CheckResponse. Field numbers are those of Envoy's
+// attribute_context.proto and external_auth.proto.
 
 import { field, join, Malformed, mapAt, messageAt, textOf } from '../../core/wire/protobuf.ts';
 import { refuse } from '../hooks/ext-authz.ts';
@@ -18,14 +18,17 @@ const BODY = 11;
 const RAW_BODY = 12;
 const CONTEXT_EXTENSIONS = 10;
 
-/** What says how long the body is, which may not have been passed on. */
+/**
+ * The headers that state the length of the body. They are replaced, because the gateway may not have passed the body
+ * on.
+ */
 const LENGTHS = ['content-length', 'transfer-encoding'];
 
-/** What says to which trace the gateway's own call belongs. Without it, the trace of its client's request counts. */
+/** The headers that name the trace of the gateway's own call. Without them, the trace of its client's request counts. */
 const TRACE = ['traceparent', 'tracestate'] as const;
 
 /**
- * The request that is asked about, as one to /ext-authz. The gateway names the server in `context_extensions`, which no
+ * The client's request, as a request to /ext-authz. The gateway names the server in `context_extensions`, which no
  * client can set, or in the header X-Toolgate-Server.
  */
 export function requestOf(
@@ -43,12 +46,13 @@ export function requestOf(
   const raw = messageAt(http, RAW_BODY);
   const body = raw.length > 0 ? raw : messageAt(http, BODY);
   const method = textOf(messageAt(http, METHOD));
-  // The runtime cannot make a GET request with a body. It gets the length alone, so that reading the body fails.
+  // The runtime cannot make a GET request with a body. Such a request gets only its Content-Length, so that reading its
+  // body fails.
   const bodiless = body.length === 0 || method === 'GET' || method === 'HEAD';
   headers.set('content-length', String(body.length));
   const url = `http://grpc/ext-authz/${encodeURIComponent(server ?? '')}`;
   const request = new Request(url, { method, headers, ...(!bodiless && { body: new Uint8Array(body) }) });
-  // The runtime takes a method that it does not know for GET.
+  // The runtime replaces a method that it does not know by GET.
   if (request.method !== method) throw new Malformed();
   return { request, server };
 }
@@ -60,13 +64,12 @@ function setOrDelete(headers: Headers, name: string, value: string | string[] | 
 
 type Ask = (request: Request, server: string | null) => Promise<Response>;
 
-/** The CheckResponse to a CheckRequest. */
 export async function check(message: Uint8Array, ask: Ask, metadata: Metadata): Promise<Uint8Array> {
   const { request, server } = requestOf(message, metadata);
   return checkResponse(await ask(request, server));
 }
 
-/** The answer to what cannot be read. */
+/** The answer to a message that cannot be read. */
 export const unreadable = (): Promise<Uint8Array> =>
   checkResponse(refuse(invalid('The request cannot be read, or is too large.'), null));
 
@@ -74,8 +77,8 @@ const UNAUTHENTICATED = 16;
 const PERMISSION_DENIED = 7;
 
 /**
- * The answer as a CheckResponse. What is not allowed is always a denial: an error of gRPC would let the request pass where a
- * gateway is told to go on without us.
+ * The answer as a CheckResponse. Every answer but 200 becomes a denial and not an error of gRPC: a gateway that is
+ * configured to go on without us would let the request pass after an error.
  */
 export async function checkResponse(answer: Response): Promise<Uint8Array> {
   // Headers of an allowed answer would be added to the client's request, so there are none.

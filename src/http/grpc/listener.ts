@@ -1,5 +1,5 @@
 // Listens for gRPC: unary calls of one method, without encryption and without compression. A call is read as a whole
-// before anybody knows whose it is, because the key is in it, so what all calls together may hold is bounded.
+// before its caller is known, because the key is in it, so what all calls together may hold is bounded.
 // docs/decisions/0017-reach.md says why this is written by hand.
 
 import {
@@ -21,7 +21,10 @@ export interface GrpcOptions {
   /** In bytes. */
   maxMessage: number;
   answer: (message: Uint8Array, metadata: Metadata) => Promise<Uint8Array>;
-  /** The answer to what cannot be read. An error of gRPC would let a request pass where a gateway may go on without us. */
+  /**
+   * The answer to a message that cannot be read. After an error of gRPC, a gateway that is configured to go on without
+   * us would let the request pass.
+   */
   refusal: Uint8Array;
 }
 
@@ -30,7 +33,7 @@ export type Metadata = Readonly<IncomingHttpHeaders>;
 
 /** What all calls that are not read to their end may hold, in bytes. */
 const MAX_HELD = 64 * 1024 * 1024;
-/** A call that is not here by then is given up. */
+/** A call that has not arrived completely within this time is given up. */
 const READ_MS = 10_000;
 const STOP_MS = 8000;
 const MAX_STREAMS = 1000;
@@ -85,7 +88,7 @@ export class GrpcListener {
     const chunks: Uint8Array[] = [];
     let size = 0;
     let over = false;
-    /** It is read, given up or refused. */
+    /** Called when the call was read, given up or refused. */
     const end = () => {
       if (over) return;
       over = true;

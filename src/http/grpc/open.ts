@@ -5,7 +5,7 @@ import type { Serving } from '../server.ts';
 import { CHECK_PATH, check, unreadable } from './check.ts';
 import type { GrpcListener, Metadata } from './listener.ts';
 
-/** A message carries the headers of a request besides its body. */
+/** The room for the headers of a request, which a message carries besides the body. */
 const HEADERS = 256 * 1024;
 
 /** Null unless a port is set for it. */

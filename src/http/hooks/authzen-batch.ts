@@ -100,7 +100,9 @@ export async function answersTo(
   return outcomes.map(each => (each instanceof GuardError ? undecided(each) : decisionOf(each)));
 }
 
-/** Whether an item could not be judged; the error of one that could not be mapped is the item itself. */
+/**
+ * Whether the check of an item failed. An item that could not be mapped is an error itself, and no check of it failed.
+ */
 function isFailure(outcome: Outcome, item: Item | undefined): boolean {
   return outcome instanceof GuardError && outcome !== item;
 }
@@ -118,7 +120,7 @@ async function inTurn(items: readonly Item[], last: boolean, judge: Judge): Prom
     const outcome = item instanceof GuardError ? item : ((await judge([item]))[0] as Outcome);
     outcomes.push(outcome);
     const permitted = !(outcome instanceof GuardError) && outcome.decision === 'allow';
-    // What comes after a check that failed would wait for a store that is away.
+    // If a check failed, the store is probably away, and further checks would wait for it.
     if (permitted === last || isFailure(outcome, item)) break;
   }
   return outcomes;

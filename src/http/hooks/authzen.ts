@@ -42,7 +42,7 @@ export function wantsServer({ resource: { id, properties } }: Evaluation): boole
   return properties?.['server'] === undefined && !id.includes(SEPARATOR);
 }
 
-/** `only` is the server of the key's single Connected Tool, if there is one; it is asked for where `wantsServer` says so. */
+/** `only` is the server of the key's single Connected Tool, if there is one; it is needed where `wantsServer` says so. */
 export function callInEvaluation(body: Evaluation, only: string | null): DoorCall {
   const { type } = body.resource;
   if (type !== 'tool') throw fault('/resource/type', 'must be "tool": this service decides about tools only');
@@ -66,7 +66,7 @@ function callOf(body: Evaluation, only: string | null): ToolCall {
   if (typeof serverName !== 'string') throw fault('/resource/properties/server', 'must be a string');
   check('/resource/properties/server', serverNameFault(serverName));
   check('/resource/id', toolNameFault(id));
-  // Read as a bare name, it would be a tool that no rule about the tool of the full name matches.
+  // Read as a bare name, the id would name a tool that no rule for the full name matches.
   if (id.startsWith(serverName + SEPARATOR))
     throw fault('/resource/id', 'must not repeat the server that /resource/properties/server names');
   return { serverName, toolName: id };
@@ -144,7 +144,7 @@ export function refuse(error: GuardError): Response {
   });
 }
 
-/** A body that is not JSON is a bad request there, also by its type. */
+/** AuthZEN answers 400 to a body that is not JSON, also where only its content type says so. */
 function statusOf({ code }: GuardError): number {
   return code === 'unsupported_media_type' ? 400 : STATUS[code];
 }

@@ -4,7 +4,7 @@
 import { type AgentDoor, json, namedCall, output } from './agent.ts';
 import { answerOf, callInEvent } from './claude-code.ts';
 
-/** What hooks are told is called Bash is Codex's tool `shell`, whatever shell it runs. */
+/** In events for hooks, Codex calls its tool `shell` by this name, whichever shell it runs. */
 const SHELL = 'Bash';
 
 export const codex: AgentDoor = {

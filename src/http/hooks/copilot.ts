@@ -30,11 +30,11 @@ export const copilot: HttpDoor = {
     if (call.serverName === 'copilot' && name.includes('-')) call.renamed = 'copilot';
     return inFolder('copilot', { call, args }, event['cwd']);
   },
-  /** A request for permission that is not answered goes by its own rules, which may allow the call. */
+  /** If a request for permission gets no decision, Copilot CLI decides by its own rules, which may allow the call. */
   ways: event => (BEFORE.includes(eventName(event, AGENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,
   speak: (answer, event) => json(answerOf(answer, event)),
-  /** It goes on after exit code 2 of a hook before a tool, so that only an answer refuses. */
+  /** Copilot CLI makes the call even after exit code 2 of a hook before a tool, so only an answer refuses it. */
   refuse: (reason, event) => json(answerOf({ decision: 'deny', reason }, event)),
 };
 
@@ -42,7 +42,7 @@ export function answerOf(answer: AgentAnswer, event: JsonObject | null): JsonObj
   const name = event === null ? null : eventName(event, AGENTS.copilot);
   if (name !== null && BEFORE.includes(name)) return beforeUse(answer);
   if (name !== null && PERMISSION.includes(name)) return permission(answer);
-  // It is not known which of the two was asked, and each ignores the fields of the other.
+  // It is not known which of the two events this is, and each ignores the fields of the other.
   return { ...permission(answer), ...beforeUse(answer) };
 }
 

@@ -28,7 +28,7 @@ export const cursor: AgentDoor = {
     if (name === TOOL) return toolCall(event);
     return singleCall(SINGLE[name as string] as (typeof SINGLE)[string], event);
   },
-  /** Of its events only these two can be put to the person. */
+  /** Only for these two events can Cursor ask the person. */
   ways: event => ([SHELL, MCP].includes(nameOf(event) ?? '') ? ['ask'] : []),
   speak: ({ decision: permission, reason }) =>
     json(

@@ -20,14 +20,14 @@ import { carriedKey } from '../serving/key-headers.ts';
 import { type AnswerShape, agentOf, type Incoming, type Route, route } from '../serving/route.ts';
 import { submitCheck } from '../serving/submit-check.ts';
 
-/** Their request, as our call. */
+/** The call that a door has read from a request. */
 export interface DoorCall {
   call: ToolCall;
   args: Json | undefined;
   /** What a coding agent's call would do. */
   agent?: AgentCall;
   referenceId?: string | null;
-  /** What else the tool is told with its arguments, so that an approval is bound to it as well. */
+  /** What else is sent to the tool with its arguments. An approval is bound to it as well. */
   continuation?: Json;
 }
 
@@ -49,7 +49,7 @@ export interface Door<Body> {
   refuse: (error: GuardError, body: Body | null) => object | Response;
 }
 
-/** Says to people who look for the cause why a door refused: its own language may have no word for it. */
+/** Says why a door refused, for people who look for the cause: the protocol of the caller may have no field for it. */
 const ERROR_HEADER = 'X-Toolgate-Error';
 
 /** What all routes of doors share. */
@@ -93,7 +93,10 @@ async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>
   return submitCheck(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
 }
 
-/** The answer to what no check follows: nothing else would find out that the key is not valid any more. */
+/**
+ * The answer to an event that needs no check. The key is looked up here, because otherwise only a check would notice
+ * that it was revoked.
+ */
 export async function undecided(incoming: Incoming<unknown, unknown>, answer: Response): Promise<Response> {
   const { services, request } = incoming;
   try {
@@ -121,7 +124,7 @@ export function questionOf(
   return namedQuestion(surface, doorCall, incoming);
 }
 
-/** The same for a call whose names were read as those of a tool. */
+/** The same for a call whose names were validated before. */
 export function namedQuestion(
   surface: Surface,
   { call, args, agent, referenceId = null, continuation }: DoorCall,
@@ -170,10 +173,10 @@ export async function proxied(doorCall: DoorCall, incoming: Incoming<unknown, un
   return { ...doorCall, call: { serverName: tool.name, toolName: before, unsent } };
 }
 
-/** More than any server has. */
+/** The limit of the query; a server has fewer tools. */
 const MOST_NAMES = 10_000;
 
-/** The one of these names that the agent has given this one, or null if none or several can be it. */
+/** The name that the agent has changed into `name`; null if none or several of `names` can be it. */
 function nameBefore(name: string, names: readonly string[], renamed: Renaming | undefined): string | null {
   if (names.includes(name)) return name;
   const found = renamed === 'codex' ? names.filter(each => trimmed(cleaned(each)) === trimmed(name)) : [];

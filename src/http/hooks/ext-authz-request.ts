@@ -44,7 +44,8 @@ export function messageIn(request: Request, bytes: Uint8Array): Message | null {
       'The request announces a body that cannot be read. Let the gateway keep the method of the request, or leave out Content-Length.',
     );
   if (bytes.length === 0) return null;
-  // What else the server would make of the request: the end of a session, or of the same bytes another text.
+  // With another method or content type, the server could understand something else: the end of a session, or another
+  // text in the same bytes.
   if (request.method !== 'POST') throw invalid('A message of MCP is sent with POST.');
   if ((headers.has('content-type') && !isJson(request)) || headers.has('content-encoding'))
     throw invalid(
@@ -135,7 +136,10 @@ function nameIn(header: string | null): string {
   return name;
 }
 
-/** What some gateways say of the method of their client. It is never believed alone, but it must not say otherwise. */
+/**
+ * The headers in which some gateways pass on the method of their client. They prove nothing alone, but they must not
+ * contradict the request.
+ */
 const ORIGINAL_METHOD = ['x-forwarded-method', 'x-original-method'];
 
 /** The event stream and the end of a session, of older revisions. */

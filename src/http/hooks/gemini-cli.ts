@@ -16,7 +16,8 @@ export const geminiCli: AgentDoor = {
     const args = argumentsIn(event, 'tool_input');
     return inFolder('gemini-cli', { call: callOf(event, name), args }, event['cwd']);
   },
-  // It can be told to ask, and then waits for ever if nobody is there (`gemini -p`), of which it tells nothing.
+  // Gemini CLI could also ask the person, but if nobody is there (`gemini -p`) it waits forever, and its event does not
+  // say so.
   speak: ({ decision, reason }) => json(decision === 'allow' ? { decision } : { decision, reason }),
 };
 

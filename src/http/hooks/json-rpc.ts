@@ -67,7 +67,10 @@ export function notLetThrough(): GuardError {
 const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 const PARAMS = new Set(['name', 'arguments', ...CONTINUATION]);
 
-/** A server written in Go takes `Method` for `method`, and `paramſ` for `params`, and of both the last one. */
+/**
+ * A server written in Go reads `Method` as `method`, and `paramſ` as `params`; where both are there, it takes the last
+ * one.
+ */
 function requirePlainNames(object: JsonObject, known: ReadonlySet<string>): void {
   const folded = new Set([...known].map(fold));
   for (const name of Object.keys(object))

@@ -1,4 +1,4 @@
-// Every door, a line each.
+// The list of all doors.
 
 import type { Route } from '../serving/route.ts';
 import { agentRoutes } from './agents.ts';

@@ -47,7 +47,7 @@ const door: Door<Body> = {
     const passed = passedOn(mcp_request);
     // A virtual MCP server stands for several: the one behind it is the one that is called.
     if (passed.kind === 'call') return doorCallAt(context.backend_server || context.server_name, passed);
-    // ToolHive asks about no answers.
+    // ToolHive asks about requests only, so it did not send this.
     if (passed.kind === 'answer') throw notLetThrough();
     requireLetThrough(passed.method, config.extAuthzOther);
     return Response.json({ version: VERSION, uid, allowed: true } satisfies Answered);

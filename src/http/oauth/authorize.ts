@@ -1,6 +1,6 @@
-// GET and POST /oauth/authorize: a client sends a person here, and the person decides whether to connect it. GET shows the
-// question and gives no code; only the POST of its form does. A wrong client or address is told to the person and never
-// redirects; all other errors go back to the client.
+// GET and POST /oauth/authorize: a client sends a person here, and the person decides whether to connect it. GET shows
+// the question and gives no code; only the POST of its form does. A wrong client or redirect address is shown to the
+// person, without a redirect; all other errors go back to the client.
 
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
@@ -134,7 +134,7 @@ async function decide(incoming: Incoming<z.output<typeof consent>, unknown>): Pr
   return back(services, asked, { code });
 }
 
-/** Whether the client can be known only by its document. A wrong form of its address is told without it. */
+/** Whether only its document can identify the client. An address of the wrong form is refused without fetching it. */
 const needsDocument = ({ client_id: id = '', redirect_uri: uri = '' }: Parameters): boolean =>
   isDocumentUrl(id) && redirectFault(uri) === null;
 

@@ -93,7 +93,7 @@ function hasMore({ details, detailsGone }: ShownDetails): boolean {
   return detailsGone === true || (details !== undefined && !beginningOf(details).complete);
 }
 
-/** What somebody who answers on this page has seen. */
+/** The hidden field that says what this page has shown to whoever answers. */
 function seenField(shown: ShownDetails): Html | null {
   const seen = seenOf(shown);
   return seen === undefined ? null : html`<input type="hidden" name="seen" value="${seen}">`;

@@ -24,7 +24,7 @@ export const ENTRIES = [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css')];
 export async function buildDashboard(): Promise<Dashboard> {
   const { outputs } = await Bun.build({
     entrypoints: ENTRIES,
-    // Otherwise one in the folder that the service is started in would be read as well.
+    // Otherwise the bundler would also read a tsconfig.json in the folder in which the service was started.
     tsconfig: join(SOURCES, '../tsconfig.json'),
     target: 'browser',
     format: 'esm',

@@ -1,5 +1,5 @@
-// The page for people who ask for a path that no route has. Programs get the problem body of errors.ts: whoever does not
-// ask for a page, and everybody below the paths of the API.
+// The page for people who ask for a path that no route has. Programs get the problem body of serving/errors.ts. Whoever
+// does not ask for a page counts as a program, and so does everybody below the paths of the API.
 
 import { card, html, page } from '../serving/page.ts';
 

@@ -90,7 +90,7 @@ export const serverPageRoutes: Route[] = [
     },
   }),
   callback('/oauth/callback/:toolId', 'Where the server of a Connected Tool sends people back to'),
-  // Replicas of the version before send people here.
+  // Replicas of the previous version send people here.
   { ...callback('/oauth/callback', 'Where servers sent people back to before'), unlisted: true },
   route({
     method: 'GET',

@@ -190,7 +190,7 @@ function providerHost({ signOn }: Services): string | null {
   return signOn === null ? null : new URL(signOn.settings.oidcIssuer).host;
 }
 
-/** To the sign-in page, and from there to this path. A HEAD request needs no return. */
+/** Redirects to the sign-in page, which leads back to this path afterwards. A HEAD request needs no way back. */
 export async function toSignIn(
   { services, request }: Pick<Incoming<unknown, unknown>, 'services' | 'request'>,
   path: string,

@@ -52,12 +52,13 @@ function agent(services: Services, request: Request, carried: string | null): Wh
   const token = agentToken(services, carried ?? bearer(request));
   return services.principals.learn(token).then(
     principal => ({ kind: 'agent', principal }),
-    // A replica that has not seen the credential yet says the same as one that could not record the decision.
+    // While the store is away, a replica that does not know the credential answers like one that cannot record the
+    // decision.
     error => Promise.reject(error instanceof StoreError ? auditFailed(error) : error),
   );
 }
 
-/** What clients get for a person, and the company's tokens, are for /mcp and /v1/check alone. */
+/** Tokens that act for a person, from us or from the company, are for /mcp and /v1/check alone. */
 function atDoor(who: Who | Promise<Who>): Who | Promise<Who> {
   if (who instanceof Promise) return who.then(atDoor);
   if (who.kind !== 'agent' || !isPersonsToken(who.principal)) return who;

@@ -8,7 +8,7 @@ import { type Json, parseJsonBytes } from '../../core/wire/json.ts';
 import { type RequestRation, SMALL_BYTES } from '../../guard/rations/rations.ts';
 import { faultsOf, plainFault, pointerPart } from './plain-faults.ts';
 
-/** What a body may be, and what it counts for. */
+/** The largest size of a body, and the ration that it counts for. */
 export interface Bounds {
   limit: number;
   ration: RequestRation;

@@ -63,7 +63,7 @@ export interface Route {
   path: string;
   access: Access;
   tag: string;
-  /** It is another spelling of a path that the OpenAPI document has. */
+  /** The OpenAPI document has another spelling of this path, and not this one. */
   unlisted?: true;
   summary: string;
   description?: string;
@@ -77,7 +77,10 @@ export interface Route {
    * Texts in the body are not tested for what cannot be stored: the schema does that for those that reach the store.
    */
   anyText?: boolean;
-  /** The body may also be encoded like a browser's form; `only`: it must be. A function makes the body of its fields, if that takes more. */
+  /**
+   * The body may also be encoded like a browser's form; `only`: it must be. A function makes the body from the fields
+   * of the form, where they are not the body already.
+   */
   form?: true | 'only' | ((params: URLSearchParams) => Record<string, unknown>);
   /** The route exists only if this setting is on. */
   onlyWith?: 'oauth';
@@ -87,7 +90,7 @@ export interface Route {
   challenges?: true;
   /** The key may also come as `x-api-key` or as the password of Basic authentication, where Bearer cannot be set. */
   anyKeyHeader?: true;
-  /** Looks at the bytes of the body before they are parsed. */
+  /** Verifies the signature over the bytes of the body, before they are parsed. */
   signed?: Signed;
   /** Refuses foreign hosts and pages before anything else. */
   checksOrigin?: boolean;

@@ -1,4 +1,4 @@
-// The operator's passkeys: adding one, names, removal. passkeys.ts speaks to the browser.
+// The operator's passkeys: adding one, names, removal. dashboard/src/passkeys.ts speaks to the browser.
 
 import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';

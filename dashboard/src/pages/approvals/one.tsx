@@ -92,7 +92,7 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
   );
 }
 
-/** The answers that the inbox offers. It stays when they go, and keeps the focus. */
+/** The same answers as in the inbox. The element stays when they disappear, and keeps the focus. */
 function Answering({ approval, reload }: { approval: WholeApproval; reload: () => void }) {
   const place = useRef<HTMLDivElement>(null);
   const changed = (is: Approval) => {

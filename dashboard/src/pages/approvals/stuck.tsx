@@ -8,7 +8,7 @@ import { useGet } from '../../load.ts';
 import { pending } from '../../pending.ts';
 import type { Waiting } from '../../resources.ts';
 
-/** After so long without a further change of what waits, it is asked again. */
+/** The list is loaded again after this long without a further change of what waits. */
 const SETTLED_MS = 1000;
 
 export function Stuck() {

@@ -1,4 +1,5 @@
-// These pages have no live updates, because the stream of events is about everybody.
+// The button that loads a page about oneself again. These pages have no live updates, because the stream of events is
+// about everybody.
 
 export function ReadAgain({ of: { loading, reload } }: { of: { loading: boolean; reload: () => void } }) {
   return (

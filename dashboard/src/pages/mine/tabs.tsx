@@ -1,4 +1,4 @@
-// The way between the pages about oneself. People of the role `user` have them in the navigation instead.
+// The links between the pages about oneself. People of the role `user` have them in the navigation instead.
 
 import { useLocation } from 'preact-iso';
 import { seesOwnOnly } from '../../session.ts';

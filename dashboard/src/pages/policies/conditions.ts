@@ -24,7 +24,7 @@ export function keyOf(state: EditorState, pair: Node): string {
   return key === null ? '' : state.sliceDoc(key.from, key.to).replace(/^(["'])(.*)\1$/, '$2');
 }
 
-/** Whether a node of the syntax tree is a condition, or the condition is a part of a list. */
+/** Whether a node of the syntax tree is a condition, by itself or as an item of a list. */
 export function isCondition(state: EditorState, node: Node): boolean {
   if (!SCALARS.includes(node.name)) return false;
   let above = node.parent;

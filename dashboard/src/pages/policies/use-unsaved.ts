@@ -45,7 +45,7 @@ export interface Unsaved extends Edited {
   discardAside: () => void;
   /** The text goes on from the current version, which saving then replaces. */
   goOn: () => void;
-  /** Told before the policy is loaded again: the text was just saved as this version. */
+  /** Called before the policy is loaded again: the text was just saved as this version. */
   saved: (version: number) => void;
 }
 

@@ -151,7 +151,7 @@ function useStays(
   const height = useRef<string | undefined>(undefined);
   const hadFocus = useRef<Element | null>(null);
   useEffect(() => watchHeight(card.current), []);
-  // Looked at before the change is drawn.
+  // Height and focus are read before the change is drawn.
   if (hasEnded && height.current === undefined && card.current !== null) {
     height.current = `${heightOf(card.current)}px`;
     hadFocus.current = card.current.contains(document.activeElement) ? document.activeElement : null;

@@ -17,7 +17,7 @@ export function useStill(list: RefObject<HTMLElement | null>, order: unknown): v
   };
   useEffect(() => {
     const page = list.current?.closest('.page');
-    // It is told before the change is painted, so no click comes between.
+    // The observer is called before the change is painted, so no click comes between.
     const observer = new ResizeObserver(moved);
     if (page !== null && page !== undefined) observer.observe(page);
     return () => {
