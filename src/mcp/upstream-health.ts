@@ -1,5 +1,5 @@
-// How one Connected Tool does: whether it is connected, what is wrong with it, and how long the pause before the next
-// attempt to open it lasts. upstream.ts says what happens to it.
+// The health of one Connected Tool: whether it is connected, what is wrong with it, and how long the pause before the
+// next attempt to open it lasts. upstream.ts says what happens to it.
 
 import { inSeconds } from './time-limit.ts';
 
@@ -42,7 +42,7 @@ export class Health {
     };
   }
 
-  /** How it does, for the metrics of this replica. */
+  /** The condition, for the metrics of this replica. */
   get condition(): UpstreamCondition {
     if (this.#health.state === 'ready') return 'connected';
     if (this.#health.state === 'idle') return 'idle';
@@ -60,12 +60,12 @@ export class Health {
   }
 
   opened(): void {
-    // One that ends soon has not worked, so what is counted of a command stays until it has lasted.
+    // A command that ends soon after its start has failed, so its failures count until it has lasted.
     if (!this.#isCommand) this.#failures = 0;
     this.#mark('ready', null);
   }
 
-  /** Somebody has to sign in first. It is no failure, so there is no pause: somebody may have signed in meanwhile. */
+  /** Somebody has to sign in first. That is no failure, so there is no pause: somebody may have signed in meanwhile. */
   needsSignIn(message: string): void {
     this.#awaitsSignIn = true;
     this.#mark('down', message);
