@@ -1,6 +1,7 @@
-// The table of coding agents, a row each: all lists of agents are made of it, or have its names for keys. Each agent is also
-// the server of its own tools in policies, and the surface of its calls. `toolgate hook` loads this file before every call
-// and has to start at once, so it imports nothing. CONTRIBUTING.md says what else an agent needs.
+// The table of coding agents, one row for each: all lists of agents are made from it or use its names as their keys. In
+// policies each agent is also the server of its own tools, and in the audit log the surface of its calls. `toolgate
+// hook` loads this file before every call and has to start at once, so it imports nothing. CONTRIBUTING.md says what
+// else an agent needs.
 
 /** What becomes of a call that waits: it is denied for now, or put to the person at the terminal, or deferred. */
 export const PENDING = ['deny', 'ask', 'defer'] as const;
@@ -8,14 +9,14 @@ export type Pending = (typeof PENDING)[number];
 
 /** The events of an agent, as it names them. */
 export interface Events {
-  /** The fields that may name an event; the first of them that is there does. */
+  /** The fields that may hold the name of an event. The first one that is present counts. */
   named: readonly string[];
   /**
    * The events that are about no call. `toolgate hook` answers them itself; the doors refuse every event that is neither a
    * call nor here.
    */
   others: readonly string[];
-  /** What the command writes about them, if that is not nothing. */
+  /** What the command writes in answer to such an event; without this field it writes nothing. */
   nothing?: string;
 }
 
@@ -23,8 +24,8 @@ export interface AgentRow extends Events {
   /** Its name for people. */
   title: string;
   /**
-   * How many seconds its hook may take by default, if not DEFAULT_SECONDS. It must be less than the time after which the agent
-   * itself gives up, because most agents then make the call.
+   * How many seconds its hook may take by default, if not DEFAULT_SECONDS. It must be less than the time after which
+   * the agent itself gives up, because most agents then make the call.
    */
   seconds?: number;
   /** Without a verdict, its hook refuses by an answer on standard output, and not by exit code 2. */
@@ -73,7 +74,7 @@ const CLAUDE_EVENTS: Events = {
 const ROWS = {
   'claude-code': {
     title: 'Claude Code',
-    // Claude Code names in it by what it was started: `sdk-cli` is `claude -p`.
+    // In this variable Claude Code says how it was started: `sdk-cli` means `claude -p`.
     unattended: {
       variable: 'CLAUDE_CODE_ENTRYPOINT',
       values: /^(sdk-|mcp$|bench$|claude-code-github-action$)/,
@@ -101,7 +102,7 @@ const ROWS = {
   },
   grok: {
     title: 'Grok',
-    // It waits for 5 s.
+    // Grok waits 5 s for its hook.
     seconds: 4,
     named: ['hookEventName', 'hook_event_name'],
     others: [

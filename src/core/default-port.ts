@@ -1,4 +1,4 @@
-// The port on which the service listens unless it is told another, and on which commands look for it. `toolgate hook` loads this
-// file before every call, so it imports nothing.
+// The port on which the service listens unless its settings name another, and on which commands look for it. `toolgate
+// hook` loads this file before every call, so it imports nothing.
 
 export const DEFAULT_PORT = 8787;

@@ -19,8 +19,8 @@ type Hint =
 
 /**
  * Sends a hint to every replica, this one included. `about` is an id, a hash or an encrypted text, never a secret: the
- * database may log it, and its users may read and forge it. PostgreSQL carries fewer than 8,000 bytes. Few have to wait
- * until it is on its way; nothing fails if it is lost.
+ * database may log it, and its users may read and forge it. PostgreSQL carries fewer than 8,000 bytes. The promise
+ * resolves once the hint is on its way, which few callers need to know; nothing fails if it is lost.
  */
 export function giveHint(db: Db, hint: Hint, about: string): Promise<void> {
   return db.sendHint(`${hint} ${about}`);

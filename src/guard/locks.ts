@@ -19,7 +19,10 @@ export const limitLock = (stripe: number): string => `2 limits ${stripe}`;
 export const approvalsLock = (keyId: string): string => `3 approvals ${keyId}`;
 /** The lock on a webhook's row, which is read, changed and written as a whole. */
 export const webhookLock = (webhookId: string): string => `4 webhook ${webhookId}`;
-/** The lock on operators, their roles, groups and sign-ins: what they change shares it, and at least one admin remains. */
+/**
+ * The lock on operators, their roles, groups and sign-ins. Changes that an operator makes share it. Changes of
+ * operators take it exclusively, so that at least one admin remains.
+ */
 export const OPERATORS_LOCK = '5 operators';
 /** The lock on the stored statistics, and on the time from which on the audit log is complete. */
 export const ROLLUPS_LOCK = '5 rollups';

@@ -1,5 +1,5 @@
-// Proofs of answers to approvals: the assertions of passkeys, kept with the public key of that time, so that they can be
-// verified after the passkey is removed. And the nonces that were given out for the next one: at most one for each
+// Proofs of answers to approvals: the assertions of passkeys, kept with the public key of that time, so that they can
+// be verified after the passkey is removed. The nonces for the next answer are kept here too, at most one for each
 // operator and approval.
 
 import type { Resolution } from '../core/approvals/approval.ts';

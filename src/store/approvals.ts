@@ -1,5 +1,5 @@
 // Approvals: the questions to humans. A status changes by one conditional UPDATE, so that exactly one of several
-// concurrent attempts succeeds. usable-approvals.ts has what becomes of those that were given.
+// concurrent attempts succeeds. usable-approvals.ts finds and spends those that were given.
 
 import type { ListedApproval } from '../core/api/resources.ts';
 import type { ApprovalStatus } from '../core/approvals/approval.ts';
@@ -287,7 +287,7 @@ export interface Answered {
   refused: number;
 }
 
-/** The same for each rule that asked, in the place of all of them together. */
+/** How such questions ended, counted for each rule that asked. */
 export function answersByRule(
   db: Queries,
   { id, keyId, serverName, toolName }: Pick<ApprovalRecord, 'id' | 'keyId' | 'serverName' | 'toolName'>,

@@ -1,9 +1,9 @@
-// Accounts at single sign-on providers and their operators; operators who were removed and must not come back without
-// an invitation; and sign-ons in progress. Of the values that a browser holds, only the SHA-256 is stored.
+// Stores the accounts that operators have at single sign-on providers, the operators who were removed and must not come
+// back without an invitation, and sign-ons in progress. Of the values that a browser holds, only the SHA-256 is stored.
 
 import type { Queries } from './engine/db.ts';
 
-/** An account, identified by its provider and the provider's name for it. */
+/** An account is identified by its provider and by the id that the provider gives it. */
 export interface Account {
   issuer: string;
   subject: string;
@@ -29,9 +29,10 @@ export async function noteSignOn(db: Queries, { issuer, subject }: Account, now:
 }
 
 /**
- * A condition in SQL: somebody can sign in with this account. That needs single sign-on to be configured, and an account
- * of its provider, or one that was used to sign in before. An account that is only known from company tokens does not
- * qualify. `issuer` is the parameter that holds the configured provider.
+ * A condition in SQL: somebody can sign in with this account. It holds if single sign-on is configured, and the account
+ * either is one of the configured provider or was used to sign in before. An account of another provider that is only
+ * known from company tokens does not qualify. `issuer` is the parameter with the configured provider, or with an empty
+ * text.
  */
 export const SIGNS_ON = (issuer: string): string =>
   `${issuer} <> '' AND (signed_on_at IS NOT NULL OR rtrim(identities.issuer, '/') = rtrim(${issuer}, '/'))`;
@@ -98,7 +99,7 @@ export async function wasRemoved(db: Queries, email: string): Promise<boolean> {
   return (await db.all('SELECT email FROM removed_operators WHERE email = $1', [email])).length > 0;
 }
 
-/** An invited person may come back, with the accounts they had. */
+/** Lets an invited person come back: the accounts that they had are removed, so that they can be linked again. */
 export async function endRemoval(db: Queries, email: string): Promise<void> {
   await db.run(
     'DELETE FROM identities WHERE operator_id IN (SELECT operator_id FROM removed_operators WHERE email = $1)',

@@ -1,5 +1,5 @@
-// When keys were last used, for lists. A check writes nothing for this: the newest time slot of a key (slots.ts) leads to
-// its newest entry.
+// When keys were last used, for lists. A check writes nothing for this: the newest time slot of a key (log/slots.ts)
+// leads to its newest entry.
 
 import { padded, type Queries } from './engine/db.ts';
 import { searchAudit } from './log/audit-search.ts';
@@ -46,7 +46,7 @@ function newestEntries(db: Queries, keyIds: readonly string[]): Promise<Newest[]
   );
 }
 
-/** Rarely needed: two of about four billion tags are the same. */
+/** It is rarely needed: only if another text happens to have the same one of about four billion tags. */
 async function searchedUse(db: Queries, keyId: string): Promise<number | null> {
   const { entries } = await searchAudit(db, { keyId }, 1, AFTER_HEX);
   return entries[0]?.at ?? null;

@@ -80,8 +80,9 @@ const upserts = sized(
 );
 
 /**
- * A statement about any number of rows. It has room for a few more, which the last row fills up, and is told how many
- * there are: so few statements are prepared, and one is sent. The rows follow `before` parameters.
+ * A statement about any number of rows, of which only a few forms have to be prepared: it has room for a few rows more,
+ * which are filled with copies of the last one, and a parameter says how many count. The rows follow `before`
+ * parameters.
  */
 function sized(
   fields: number,

@@ -51,7 +51,7 @@ export interface LeasedNotification {
   attempts: number;
 }
 
-/** Who receives a notification. One that hangs delays only its own. */
+/** Who receives a notification. A receiver that hangs delays only its own notifications. */
 export interface NotificationTarget {
   keyId: string;
   channel: ChannelKind;
@@ -112,14 +112,14 @@ export function dropNotifications(tx: Transaction, approvalId: string, now: numb
 interface NotificationRecord {
   id: string;
   approvalId: string;
-  /** Its name, or its kind if it has none; `default` is a name of several. */
+  /** Its name. The kind stands here if it has no name, or the name `default`, which several channels share. */
   channel: string;
   status: NotificationStatus;
   attempts: number;
   nextAttemptAt: number | null;
   lastError: string | null;
   createdAt: number;
-  /** When it was last tried to be sent. */
+  /** When the last attempt to send it was made. */
   attemptedAt: number | null;
 }
 
@@ -148,15 +148,15 @@ export function listNotifications(
   );
 }
 
-/** How a message did. */
+/** Whether a message was sent, and what went wrong if it was not. */
 export interface SentMessage {
   status: NotificationStatus;
-  /** When it was last tried to be sent; null if it was not yet. */
+  /** When the last attempt to send it was made; null before the first one. */
   attemptedAt: number | null;
   lastError: string | null;
 }
 
-/** The newest messages of a channel. Those for which nobody named a channel went to `null`. */
+/** The newest messages of a channel. With null, they are those for which neither the rule nor the key named a channel. */
 export function listNewestOf(
   db: Queries,
   channelName: string | null,

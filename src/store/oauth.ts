@@ -58,7 +58,7 @@ export interface CodeRecord {
   /** The S256 challenge of PKCE. */
   challenge: string;
   expiresAt: number;
-  /** What came of the code; null until it is used. */
+  /** The session that the code was exchanged for; null until it is used. */
   sessionId: string | null;
 }
 
@@ -89,18 +89,18 @@ export async function findCode(db: Queries, hash: string): Promise<CodeRecord | 
   return row ?? null;
 }
 
-/** Notes what comes of a code. False if the code was used before. */
+/** Notes the session that a code is exchanged for. False if the code was used before. */
 export async function useCode(tx: Transaction, hash: string, sessionId: string): Promise<boolean> {
   const sql = 'UPDATE oauth_codes SET session_id = $2 WHERE hash = $1 AND session_id IS NULL';
   return (await tx.run(sql, [hash, sessionId])) === 1;
 }
 
-/** Removes the person's codes that nothing has come of. */
+/** Removes the person's codes that were not used. */
 export async function removeCodesOf(tx: Transaction, personId: string): Promise<void> {
   await tx.run('DELETE FROM oauth_codes WHERE person_id = $1 AND session_id IS NULL', [personId]);
 }
 
-/** Removes the codes for a key that nothing has come of. */
+/** Removes the codes for a key that were not used. */
 export async function removeCodesFor(tx: Transaction, keyId: string): Promise<void> {
   await tx.run('DELETE FROM oauth_codes WHERE key_id = $1 AND session_id IS NULL', [keyId]);
 }

@@ -73,7 +73,7 @@ export async function putServerSignIn(db: Queries, signIn: NewSignIn, now: numbe
   );
 }
 
-/** Which tokens: those of this version. */
+/** Names the tokens of one version of a sign-in. */
 interface At {
   toolId: string;
   personId: string;

@@ -24,7 +24,7 @@ export interface SessionRecord {
   revokedBecause: string | null;
 }
 
-/** What a session has that acts for nobody. */
+/** The fields of a session that acts for nobody. */
 export const NOBODY = {
   personId: null,
   personGroups: null,
@@ -140,9 +140,8 @@ export async function activeSessions(
 }
 
 /**
- * Whether at least `count` of the sessions that a key has made since an id are active. Those of people do not count: they
- * have limits of their own. The id bounds the search, since a key may have
- * had any number before.
+ * Whether at least `count` of the sessions that a key has made since an id are active. Those of people do not count:
+ * they have limits of their own. The id bounds the search, since a key may have had any number before.
  */
 export async function hasActive(
   db: Queries,

@@ -53,7 +53,10 @@ function actsOf(
   return found === acts.plans ? null : acts;
 }
 
-/** A search that lists files prints nothing of them, and one of a single source file prints that alone. */
+/**
+ * A search that only lists names prints no lines of files, and a search in one source file prints lines of that file
+ * only.
+ */
 function printsHidden(args: JsonObject, filters: readonly string[]): boolean {
   if (args['output_mode'] !== 'content' || filters.some(each => args[each] !== undefined)) return false;
   return !SOURCE.test(String(args['path'] ?? ''));

@@ -1,6 +1,6 @@
-// How agents rename the tools of MCP servers, before a hook hears of them. What a tool was called before cannot be told
-// from its new name. So a pattern is renamed in the same way: a rule that denies or asks also applies to a name that its
-// renamed pattern matches, and a rule that allows does not.
+// How agents rename the tools of MCP servers, before a hook receives them. What a tool was called before cannot be told
+// from its new name. So a pattern is renamed in the same way: a rule that denies or asks also applies to a name that
+// its renamed pattern matches, and a rule that allows does not.
 
 import { SEPARATOR } from '../text/name.ts';
 

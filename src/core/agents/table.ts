@@ -1,6 +1,7 @@
-// The tools of coding agents, and what each of their arguments does. Where this was read is in test/vectors/hooks, beside
-// the events. What is not here is not known, and a policy that wants to know it is not satisfied: web searches, tools that
-// load instructions or plug-ins, input for a running command, and shells that are not POSIX's (PowerShell).
+// The tools of coding agents, and what each of their arguments does. test/vectors/hooks says where these facts were
+// read. The effects of a tool that is not listed are unknown, so a rule that depends on them does not allow it. Not
+// listed are web searches, tools that load instructions or plug-ins, input for a running command, and shells that are
+// not POSIX's (PowerShell).
 
 import type { AgentName } from '../agents.ts';
 import { CLAUDE_CODE } from './tools/claude-code.ts';

@@ -58,7 +58,7 @@ export type Stats = Answers['GET /admin/v1/stats'];
 export type Change = Answers['GET /admin/v1/changes']['changes'][number];
 /** What keeps calls from being answered. */
 export type Waiting = Answers['GET /admin/v1/waiting'];
-/** A channel by which people are told about waiting calls, and how it does. */
+/** A channel by which people learn of waiting calls, and whether its messages arrive. */
 export type NotificationChannel = Answers['GET /admin/v1/notifications/channels']['channels'][number];
 export type NotificationTest = Answers['POST /admin/v1/notifications/channels/{name}/test'];
 export type Settings = Answers['GET /admin/v1/settings'];

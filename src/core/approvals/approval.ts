@@ -1,6 +1,6 @@
-// The states of an approval. An approval is `pending` until somebody approves or
-// denies it, or until it times out at `expiresAt`. An approval with a duration opens a grant. An approval without one
-// frees only the call that asked, and only once, until it expires or is withdrawn. The guard stores all of this.
+// The states of an approval. An approval is `pending` until somebody approves or denies it, or until it times out at
+// `expiresAt`. An approval with a duration opens a grant. An approval without one frees only the call that asked, and
+// only once, until it expires or is withdrawn. The guard stores all of this.
 
 export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'timed_out'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];

@@ -1,5 +1,5 @@
-// What a passkey signs when somebody answers an approval that wants proof, and whether an assertion (WebAuthn) is such a
-// signature. It asks nobody: everything is computed from what it is given. proof-check.ts puts it into words.
+// What a passkey signs when somebody answers an approval that wants proof, and whether an assertion (WebAuthn) is such
+// a signature. It reads nothing else: everything is computed from the arguments. proof-check.ts puts it into words.
 
 import { canonicalJson } from '../wire/canonical.ts';
 import type { Resolution } from './approval.ts';

@@ -1,6 +1,7 @@
-// Verifies the signed answers to an approval, offline, and says about each what is good and what is not. What was signed is
-// computed again from the call, the answer and the nonce; proof-record.ts compares the rest of what the service says. Whose
-// public key it is, no signature can say: for that, the reader compares fingerprints that they know from elsewhere.
+// Verifies the signed answers to an approval, offline, and says about each what is good and what is not. What was
+// signed is computed again from the call, the answer and the nonce; proof-record.ts compares the rest of what the
+// service says. No signature can say whose public key it is: for that, the reader compares fingerprints that they know
+// from elsewhere.
 
 import type { ApprovalProofs } from '../api/resources.ts';
 import { normalEmail } from '../text/email.ts';
@@ -15,7 +16,7 @@ export interface CheckedProof {
 }
 
 export interface Checked {
-  /** Whether nothing is wrong. That the call was approved, only the status says. */
+  /** Whether nothing is wrong. Only the status says whether the call was approved. */
   good: boolean;
   status: ApprovalProofs['status'];
   /** About the approval as a whole. */

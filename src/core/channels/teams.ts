@@ -1,5 +1,5 @@
-// Microsoft Teams: an Adaptive Card with link buttons, posted to the address of a workflow. All
-// texts are runs, in which Teams reads no Markdown (it does in a TextBlock and in a Fact).
+// Microsoft Teams: an Adaptive Card with link buttons, posted to the address of a workflow. All texts are runs, in
+// which Teams reads no Markdown (it does in a TextBlock and in a Fact).
 
 import { maskedUrl } from '../text/masked.ts';
 import { isSuccess, type PostedType } from './channel-type.ts';

@@ -19,7 +19,8 @@ export const claudeDesktop: ClientFacts = {
       windows: `${desktopFolder.windows}/claude_desktop_config.json`,
     },
     project: null,
-    // Its file has no headers for servers on the network, so mcp-remote stands between. That wants no space after the colon.
+    // Its file has no headers for servers on the network, so mcp-remote makes the connection. It accepts no space after
+    // the colon.
     entries: setup => [
       server({
         command: 'npx',

@@ -30,8 +30,8 @@ export interface Entry {
   /** The keys that lead to it, from the root of the file. */
   at: readonly string[];
   /**
-   * `set` gives the key this value, `append` adds an item to the list there, `default` sets a key that is missing. `drop`
-   * is never written: the client itself writes it for our entries, and it goes with them.
+   * `set` gives the key this value, `append` adds an item to the list there, `default` sets a key that is missing.
+   * `drop` is written by the client itself, for our entries; Toolgate only removes it together with them.
    */
   how: 'set' | 'append' | 'default' | 'drop';
   value: Json;

@@ -29,7 +29,7 @@ const SWITCHES: Switches = {
       ? ['hooksConfig.disabled']
       : []),
   ],
-  // Lists of names are joined, so that nothing closes that one.
+  // `hooksConfig.disabled` is not here: the lists of all files are joined, so no file can decide it alone.
   decided: settings =>
     valueAt(settings, ['hooksConfig', 'enabled']) === true ? ['hooksConfig.enabled'] : [],
 };
@@ -40,8 +40,8 @@ function isOurName(text: string): boolean {
 }
 
 /**
- * A project can turn hooks off by their names, and nothing closes that. So the name of a person's hook has the beginning of
- * the key in it, which a repository cannot know.
+ * A project can turn hooks off by their names, and no setting prevents that. So the name of a person's hook has the
+ * beginning of the key in it, which a repository cannot know.
  */
 function geminiName(key: string, scope: Scope): string {
   const [, start] = (scope === 'user' && /^tg_key_(\w{6})/.exec(key)) || [];

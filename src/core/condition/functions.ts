@@ -65,7 +65,10 @@ function global(name: string, overloads: Overload[], call: FunctionOfLanguage['c
   return { name, forms: ['global'], overloads, call };
 }
 
-/** A function of ours. It costs more than CEL's (by default 8 characters' worth for each), and gives null for what it does not understand. */
+/**
+ * A function of ours. Each character costs more than in CEL's functions (by default 8 times as much), and the function
+ * returns null for what it does not understand.
+ */
 function ours(
   name: string,
   count: number,

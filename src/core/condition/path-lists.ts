@@ -1,6 +1,7 @@
-// The lists behind `path.secret` and `path.decidesLater`, as data; path-names.ts compares paths with them, and docs/path-lists.md
-// is made from them. In an entry, `*` stands for any characters of one part of a path, `**` for any number of parts before the last,
-// and a slash at the end for the folder and everything below. An entry holds at any depth, without regard to case.
+// The lists behind `path.secret` and `path.decidesLater`, as data; path-names.ts compares paths with them, and
+// docs/path-lists.md is made from them. In an entry, `*` stands for any characters of one part of a path, `**` for any
+// number of parts before the last, and a slash at the end for the folder and everything below. An entry holds at any
+// depth, without regard to case.
 
 export interface Group {
   why: string;

@@ -1,6 +1,7 @@
-// `path.secret(p)` and `path.decidesLater(p)` of the condition language: whether a path names something that is on a list
-// (path-lists.ts). A path may be spelt in many ways that some program or disk takes for the same file: every one of them counts.
-// null is a failure, for characters that cannot be seen. A relative path is judged by the names in it.
+// `path.secret(p)` and `path.decidesLater(p)` of the condition language: whether a path names something that is on a
+// list (path-lists.ts). Programs and disks may take several spellings for the same file, so all spellings that are
+// known here count. null is a failure, for characters that cannot be seen. A relative path is judged by the names in
+// it.
 
 import { compilePattern, matches, type Pattern } from '../text/pattern.ts';
 import { partsOf } from './path.ts';

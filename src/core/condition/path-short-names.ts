@@ -1,5 +1,5 @@
-// The second names that NTFS gives to files for old programs: `GIT~1` is `.git`, and `CREDEN~1.JSO` is `credentials.json`. After
-// four of a kind it takes two letters and a hash: `CR3F2A~1.JSO`.
+// The second names that NTFS gives to files for old programs: `GIT~1` is `.git`, and `CREDEN~1.JSO` is
+// `credentials.json`. After four of a kind it takes two letters and a hash: `CR3F2A~1.JSO`.
 
 const SHORT_NAME = /^([^.~]{1,6})~\d{1,3}(?:\.([^.]{0,3}))?$/;
 /** Such a name gets no second one. */

@@ -140,7 +140,7 @@ class Machine {
 
   matches(text: string, steps: Steps): boolean | Failure {
     if (!steps.characters(4 * text.length)) return TOO_MUCH_WORK;
-    // Never during a text: the steps that a check pays bound what is remembered for it.
+    // Memory is freed only between two texts: what one text adds is bounded by the steps that its check may take.
     if (this.#remembered > MAX_REMEMBERED) this.#forget();
     this.#start ??= this.#stateOf([this.#program.start]);
     let state = this.#start;

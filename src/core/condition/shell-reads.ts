@@ -1,7 +1,7 @@
-// `shell.reads(text, folder)` of the condition language: the files and folders that commands read which do nothing but read and
-// print, as absolute paths. It fails, which is null, on a program or an option that shell-programs.ts does not list, and
-// wherever `shell.commands` fails. `shell.secret(text)` says whether a command line names a secret, as far as its text
-// shows it; it never fails, so that a rule can deny by it.
+// `shell.reads(text, folder)` of the condition language: the files and folders, as absolute paths, that are read by
+// commands which only read and print. It fails, which is null, on a program or an option that shell-programs.ts does
+// not list, and wherever `shell.commands` fails. `shell.secret(text)` says whether a command line names a secret, as
+// far as its text shows it; it never fails, so that a rule can deny by it.
 
 import { pathJoin } from './path.ts';
 import { entriesOf, SECRET } from './path-lists.ts';
@@ -9,7 +9,7 @@ import { pathSecret } from './path-names.ts';
 import { type ShellCommand, type ShellStep, shellSteps } from './shell.ts';
 import { GIT, PROGRAMS, type Program, VERSIONED } from './shell-programs.ts';
 
-/** More places than this a line does not work in. */
+/** The most folders in which the commands of one line may work. */
 const MOST_FOLDERS = 8;
 
 export function shellReads(text: string, folder: string): string[] | null {

@@ -106,15 +106,15 @@ export function decide(considered: Considered, facts: Facts): Decided {
     return call.noPlace === undefined
       ? found
       : decided('deny', { ...found.reason, noPlace: call.noPlace } as Reason, found.ruleIndex);
+  // A changed definition is in the way of every rule, so no rule came near.
   const nearest = facts.drift === null ? nearestRule(considered, found) : undefined;
   if (nearest !== undefined) found.reason = { ...found.reason, nearest } as Reason;
   return found;
 }
 
 /**
- * The rule that came nearest: the last one above that was passed over and would have decided more freely. A call about
- * which people were asked and that is denied all the same is not freer under another rule that asks. A changed definition
- * is in the way of every rule.
+ * The rule that came nearest to a freer decision: the last rule that was passed over above the one that decided, and
+ * whose action is freer. Where people were asked, a rule that only asks is not freer, even if they denied the call.
  */
 function nearestRule(
   { policy: { rules }, held, passedOver }: Considered,
@@ -253,7 +253,7 @@ function drifted(
   return needsApproval(because, undefined, rule, facts);
 }
 
-/** Why people are asked, once it is known what comes of that. */
+/** Makes the reason of a call that asks people, once the outcome of the question is known. */
 type Because = (answer: QuestionOutcome) => Reason;
 
 function asks({ name: policy, rules }: CompiledPolicy, rule: number, failed: number | null): Because {
@@ -269,7 +269,7 @@ function asks({ name: policy, rules }: CompiledPolicy, rule: number, failed: num
   });
 }
 
-/** `rule` is the one that asks, whose own text follows a question that waits. */
+/** `rule` is the one that asks. Its own text is part of the reason while the question waits. */
 function needsApproval(because: Because, rule: Rule | undefined, index: number, facts: Known): Decided {
   if (facts.freedom !== null) {
     const { kind: by, referenceId } = facts.freedom;
@@ -285,7 +285,7 @@ function needsApproval(because: Because, rule: Rule | undefined, index: number, 
     return decided('deny', because(notAsked(approvalLimit, whyNotFreed)), index);
   const text = rule?.reason || undefined;
   const waits = because({ handedTo: handedTo ?? undefined, is: 'waits', text, whyNotFreed });
-  // An open question about the same call is none of theirs: it is neither repeated nor answered there.
+  // Whoever the call is handed to cannot answer an open approval of the same call, so it is not named to them.
   return { ...decided('pending', waits, index), repeats: handedTo ? null : repeats };
 }
 

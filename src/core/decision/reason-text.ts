@@ -80,7 +80,7 @@ function answered(asks: string, { answer, nearest, noPlace }: Answered): string 
       return `${asks}; freed by ${by} ${answer.referenceId}${noPlaceText(noPlace)}.`;
     }
     case 'denied':
-      // What the person wrote is told to the agent, and is not part of the reason.
+      // The note that the person wrote goes to the agent, and is not part of the reason.
       return `A person denied this call.${near}`;
     case 'too_many':
       return `${asks}, but this ${answer.of} already has ${answer.open} open approvals.${named(answer)}${near}`;

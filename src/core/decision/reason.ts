@@ -93,7 +93,7 @@ export interface UsedUp extends OfRule {
   window: string;
 }
 
-/** The limit counts for somebody whom the call does not have. */
+/** The limit counts by something that the call does not have, such as a session or a person. */
 export interface NoSubject extends OfRule {
   code: 'no_subject';
   limit: string;

@@ -1,7 +1,7 @@
 // A checkpoint states the size and root of the audit log at one time, as a signed note in the C2SP formats
 // tlog-checkpoint and signed-note: origin, size and root, lines of our own, an empty line, and an Ed25519 signature.
-// This file reads, writes and verifies the text. guard/log signs and keeps checkpoints, and given-up.ts says what
-// retention may remove.
+// This file reads, writes and verifies the text. guard/log signs and keeps checkpoints, and retention-claims.ts says
+// what retention may remove.
 
 import { verifyEd25519 } from '../approvals/ed25519.ts';
 import { durationText, parseDuration } from '../time/duration.ts';

@@ -1,5 +1,5 @@
-// The folder that some packs have to be given before they are saved. Their texts have an example in its place, and a comment that
-// says so; a text that still has the comment is refused.
+// Some packs are about a project's folder, which has to be put in before they are saved. Their texts have an example in
+// its place, and a comment that says so; a text that still has the comment is refused.
 
 import { pathJoin } from '../condition/path.ts';
 

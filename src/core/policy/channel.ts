@@ -27,7 +27,7 @@ export function isKnownChannel(channels: Declared, name: string): boolean {
   return name === DEFAULT_CHANNEL || findChannel(channels, name) !== null;
 }
 
-/** What is said about a name that no channel has. A question by such a channel would reach nobody. */
+/** The message about a name that no channel has. A question by such a channel would reach nobody. */
 export function unknownChannel(channels: Declared, name: string): string {
   const meant = didYouMean(name, [DEFAULT_CHANNEL, ...Object.keys(channels)]);
   return `there is no channel "${name}" under channels in the server file (toolgate.yaml).${meant}`;

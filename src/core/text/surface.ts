@@ -1,8 +1,9 @@
-// The doors through which calls come to a decision: the `surface` of an audit entry, and its name for people.
+// The surfaces: the interfaces of the service through which calls come to be decided. An audit entry records one of
+// these codes as its `surface`; people read the name.
 
 import { AGENT_NAMES, AGENTS, type AgentName } from '../agents.ts';
 
-const DOORS = {
+const GATEWAYS = {
   authzen: 'AuthZEN',
   'ext-authz': 'External authorization',
   opa: 'OPA’s data API',
@@ -12,13 +13,13 @@ const DOORS = {
   obot: 'Obot',
 } as const;
 
-export type Surface = 'check' | 'mcp' | AgentName | keyof typeof DOORS;
+export type Surface = 'check' | 'mcp' | AgentName | keyof typeof GATEWAYS;
 
 const NAMES: Readonly<Record<Surface, string>> = {
   check: 'Check',
   mcp: 'MCP proxy',
   ...(Object.fromEntries(AGENT_NAMES.map(name => [name, AGENTS[name].title])) as Record<AgentName, string>),
-  ...DOORS,
+  ...GATEWAYS,
 };
 export const SURFACES = Object.keys(NAMES) as [Surface, ...Surface[]];
 
@@ -30,7 +31,7 @@ export const surfaceName = (surface: Surface): string => NAMES[surface];
  */
 export const knowsRepeats = (surface: Surface): boolean => surface !== 'check';
 
-/** Whoever asked, within a sentence. */
+/** The name of the surface as a part of a sentence. */
 export function askerName(surface: Surface): string {
   if (surface === 'check') return 'a check';
   return surface === 'mcp' ? 'the MCP proxy' : surfaceName(surface);

@@ -21,7 +21,7 @@ function writtenOut(character: string): string {
 /** The most line breaks of a value that are kept: more of them could push what stands below it out of sight. */
 export const MOST_BREAKS = 20;
 
-/** The same, but the first line breaks stay, for values of several lines. All of them, where a value has a place of its own. */
+/** The same for values of several lines: up to so many line breaks stay. */
 export function visibleLines(text: string, breaks = MOST_BREAKS): string {
   const lines = text.split('\n');
   const rest = lines.slice(breaks).join('\n');

@@ -1,5 +1,6 @@
-// Says where nobody can answer: a rule names a group, and too few operators of the group may approve. It also says whose
-// limit on open approvals is reached. Both are told and nothing is decided by them: approvers.ts decides who may answer.
+// Says where nobody can answer: a rule names a group, and too few operators of the group may approve. It also says
+// whose limit on open approvals is reached. People are told both, and nothing is decided by them: approvers.ts decides
+// who may answer.
 
 import type { Lacking } from '../../core/approvals/approval.ts';
 import type { Rule } from '../../core/policy/policy.ts';

@@ -1,7 +1,7 @@
 // Takes an answer to an approval, in one transaction that also writes the event and the grant and drops unsent
 // notifications. If several people answer at once, exactly one wins, by a conditional update. If a group has to answer,
-// each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does. So it is
-// where each approval has to be proven (proofs.ts), also without a group.
+// each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does. The
+// same holds where each approval has to be proven (proofs.ts), also without a group.
 
 import { type Resolution, statusAfter } from '../../core/approvals/approval.ts';
 import { VOTED } from '../../core/approvals/event.ts';
@@ -41,7 +41,7 @@ export interface Resolve extends Binds, Seen {
   grantMs: number | null;
   /** The assertion of a passkey over this answer. */
   proof?: GivenProof | undefined;
-  /** Where it was answered, if that is neither a page nor the API. The log of changes tells it. */
+  /** Where it was answered, if that is neither a page nor the API. The log of changes records it. */
   via?: 'slack';
 }
 
@@ -95,7 +95,7 @@ export function letDetailsGo({ details }: Deps, { id, shows }: ApprovalRecord): 
   if (shows === 1) details.drop(id);
 }
 
-/** Votes are counted one after the other. Whoever answers by name must not lose the right meanwhile. */
+/** The locks make votes count one after the other, and keep operators from losing the right to answer meanwhile. */
 function locksFor(approval: ApprovalRecord, who: Answerer | 'link'): Locks {
   return {
     exclusive: isVotedOn(approval) ? [approvalsLock(approval.keyId)] : [],

@@ -32,7 +32,7 @@ export interface Asked extends Binding {
   rule: Rule;
 }
 
-/** How the question is told. If the key's setting cannot be decrypted, only the calls of this key fail. */
+/** The ways in which people learn of the question. If the key's setting cannot be decrypted, only its own calls fail. */
 export function carriersFor(deps: Deps, key: KeyFacts, rule: Rule): readonly Carrier[] | GuardError {
   try {
     return carriersOf(deps, key, rule);
@@ -59,7 +59,7 @@ export function ask(
     /** For people. */
     reason: string;
     args: Json | undefined;
-    /** In which a coding agent works. */
+    /** The folder in which a coding agent works. */
     folder?: string | null | undefined;
     /** The person for whom the session acts; null if it acts for nobody. */
     person: PersonFacts | null;
@@ -98,7 +98,7 @@ export function ask(
     proof,
     approverGroup,
     votesNeeded,
-    // Several votes open no grant, nor does a proven one.
+    // The digests serve bound grants. An approval by several votes, or with proof, opens no grant.
     valueDigests: votesNeeded > 1 || proof !== null ? null : valueDigests(deps.vault, id, args, folder),
   };
   const { token, hash } = mintToken('approval');

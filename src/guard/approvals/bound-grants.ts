@@ -1,6 +1,7 @@
 // Grants that free only some calls of a key to a tool: those of one session, or those whose values at some paths equal
-// the values of the call that was approved, in the same working folder if a coding agent made it. The values are compared by keyed digests. They were computed when the
-// approval was asked for, since arguments are not kept, and stored without the paths: names in arguments are arguments.
+// the values of the call that was approved, in the same working folder if a coding agent made it. The values are
+// compared by keyed digests. They are computed when the approval is asked for, since arguments are not kept, and stored
+// without the paths, because the names in arguments must not be stored either.
 
 import { comparableText, comparableValues } from '../../core/approvals/comparable.ts';
 import { invalidInput } from '../../core/errors.ts';

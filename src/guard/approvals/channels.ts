@@ -1,5 +1,5 @@
-// Finds out by which channels a question is told: those that its rule names, else those of its key, else the service's
-// own settings, which are the channel `default`. ask.ts writes the notifications, and notify/ sends them.
+// Finds out by which channels people learn of a question: those that its rule names, else those of its key, else the
+// service's own settings, which are the channel `default`. ask.ts writes the notifications, and notify/ sends them.
 
 import { DEFAULT_CHANNEL, findChannel } from '../../core/policy/channel.ts';
 import type { Rule } from '../../core/policy/policy.ts';
@@ -9,12 +9,12 @@ import type { ChannelKind } from '../../store/notifications.ts';
 import type { Deps } from '../deps.ts';
 import { decryptNotify, type KeyNotify } from '../keys.ts';
 
-/** One way in which a question is told. */
+/** One way in which people learn of a question. */
 export interface Carrier {
   channel: ChannelKind;
   /** Null if neither the rule nor the key names a channel. */
   name: string | null;
-  /** How long the question waits before it is told so. */
+  /** How long the question waits before it is sent this way. */
   afterMs: number;
 }
 

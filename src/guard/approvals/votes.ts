@@ -1,5 +1,5 @@
-// Counts the approvals of several people, where a rule wants a group to answer, or proof of each answer. The caller holds the lock on the
-// approvals of the key, so that the votes of all replicas are counted one after the other.
+// Counts the approvals of several people, where a rule wants a group to answer, or proof of each answer. The caller
+// holds the lock on the approvals of the key, so that the votes of all replicas are counted one after the other.
 
 import { GuardError } from '../../core/errors.ts';
 import { joinName } from '../../core/text/name.ts';

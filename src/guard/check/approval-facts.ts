@@ -42,7 +42,9 @@ export class ApprovalFacts {
   readonly #deps: Deps;
   readonly #slice: Slice;
   readonly #grants: GrantRecord[];
-  /** By the digest of the call that each of them frees, and in their order: a group may have a thousand calls. */
+  /**
+   * Approvals that can be spent, the oldest first. They are found by digest, because a group may have a thousand calls.
+   */
   readonly #spendable: ByDigest<Spendable>;
   /** The approvals that the calls name, in any state, each with the reason why it cannot be spent, if there is one. */
   readonly #named = new Map<string, ApprovalRecord & { unusable: WhyNotFreed | null }>();

@@ -1,5 +1,6 @@
-// Turns the requests of a group into cases: each with its key, the policy version that decides it, and the rule of it that
-// applies, and the same of the shadow of the key. Conditions are evaluated here, once for each call and policy.
+// Turns the requests of a group into cases. A case has its key, the policy version that decides it and the rule of that
+// version that applies, and the same for the shadow of the key. Conditions are evaluated here, once for each call and
+// policy.
 
 import { type Considered, consider } from '../../core/decision/consider.ts';
 import type { Drift } from '../../core/decision/decide.ts';

@@ -1,7 +1,7 @@
-// The work of the group commit: checks of all surfaces. Calls are decided inside the transaction that records them, under
-// locks that keep the facts true until the commit, and a verdict exists only once that commit has returned. Arguments
-// are read by conditions and, if a rule asks for approval, for a keyed digest and for what the rule shows of them. They
-// are never written anywhere. round.ts decides each call.
+// Decides the groups of checks that the group commit puts together, from whichever surface the checks come. Calls are
+// decided inside the transaction that records them, under locks that keep the facts true until the commit, and a
+// verdict exists only once that commit has returned. Arguments are read by conditions and, if a rule asks for approval,
+// for a keyed digest and for what the rule shows of them. They are not stored. round.ts decides each call.
 
 import type { Span } from '../../core/wire/span.ts';
 import type { Transaction } from '../../store/engine/db.ts';
@@ -24,7 +24,7 @@ import { Shadows } from './shadow.ts';
 
 /** What the groups of one process share. */
 export interface CheckMemory extends GroupMemory {
-  /** The turns of large pieces of work. */
+  /** The order in which keys have their turns for large pieces of work. */
   turns: CallerTurns;
   meteredCalls: MeteredCalls;
 }

@@ -1,9 +1,11 @@
-// Limits, in the transaction that records the calls they count. How much is used is read under locks that every other
-// transaction which counts for the same has to wait for. The calls of a group are decided in order, each with what the
-// ones before it have counted, and the new counts are written beside the audit entries: they commit together or not at all.
+// Limits, in the transaction that records the calls they count. What is used of a limit is read under locks, for which
+// other transactions that count for the same subject wait. The calls of a group are decided in order, each with what
+// the ones before it have counted, and the new counts are written beside the audit entries: they commit together or not
+// at all.
 //
-// The clocks of replicas differ. A call is decided by the earlier of the replica's and the database's time, at which more
-// still counts, and is counted by the later one, so that it counts longer. A wrong clock thus never opens a place early.
+// The clocks of replicas differ. A call is decided by the earlier of the replica's and the database's time, at which
+// more still counts, and is counted by the later one, so that it counts longer. So clocks that differ can only make a
+// limit stricter.
 
 import type { Considered, Meter } from '../../core/decision/consider.ts';
 import type { CompiledLimit } from '../../core/policy/compiled-policy.ts';
@@ -32,7 +34,10 @@ export async function readTime(tx: Transaction, now: () => number): Promise<Limi
   return { decidedAt: Math.min(before, storeTime), aheadMs: Math.max(0, storeTime - now()) };
 }
 
-/** Other transactions wait for those that share a stripe with them. Each lock takes a place in PostgreSQL's memory. */
+/**
+ * Counts are locked by stripes, because each lock takes room in PostgreSQL's memory. Transactions whose counts share a
+ * stripe wait for each other.
+ */
 const STRIPES = 256;
 
 /** What one limit counts for one subject, in the transaction of a group. */
@@ -40,7 +45,7 @@ interface Account extends Counted {
   used: number;
   /** What the group would add if it were allowed as a whole. */
   wanted: number;
-  /** One for each end. Calls of one group stop counting at the same time, or at few different times. */
+  /** One row for each time at which calls stop counting. In one group there are few such times. */
   added: LimitCount[];
 }
 
@@ -64,7 +69,7 @@ export class LimitFacts {
     return new LimitFacts(byCall, time.aheadMs);
   }
 
-  /** As `read`, without the locks: for what only looks at limits and never counts. */
+  /** As `read`, without the locks: for callers that only look at limits and count nothing. */
   static async glance(
     tx: Transaction,
     metered: readonly Metered[],
@@ -84,7 +89,7 @@ export class LimitFacts {
     return used + metered.meter.units > unitsAllowed(metered.meter.limit.limit);
   }
 
-  /** Whether that can happen before the group is decided. */
+  /** Whether the limit could run out of room before the whole group is decided. */
   mayBeUsedUp(metered: Metered): boolean {
     const { used, wanted } = this.#of(metered);
     return used + wanted > unitsAllowed(metered.meter.limit.limit);

@@ -176,7 +176,7 @@ export function compileDraft(deps: Deps, { id, name }: PolicyRecord, draft: Cont
   return compilePolicy({ id, name, version: 0, rules: draft.rules, limits: draft.limits ?? {} });
 }
 
-/** Refuses a policy by which no call could be decided or nobody would be told, wherever it comes from. */
+/** Refuses a policy by which calls could not be decided, or whose questions would reach nobody. */
 function requireUsable({ settings }: Deps, { rules, limits = {} }: Content): void {
   const wrong = policyFaults(rules, limits);
   const faults = wrong.length > 0 ? wrong : unheardFaults(rules, settings);

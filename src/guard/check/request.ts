@@ -53,7 +53,9 @@ export interface Verdict {
   toolCallId: string;
   referenceId?: string;
   message?: string;
-  /** When the approval ends if nobody answers. `/v1/check` sends its verdicts as they are, and they do not have it, nor `lacking`. */
+  /**
+   * When the approval ends if nobody answers. Verdicts on `/v1/check` are sent as they are, without this and `lacking`.
+   */
   expiresAt?: number;
   /** What the person wrote who denied the same call before. */
   note?: string;

@@ -1,5 +1,6 @@
-// Says why an approval that a caller names cannot free a call; it becomes part of the verdict's reason. This is
-// not a decision: approval-facts.ts reads the approvals, and freeing.ts compares them with the call.
+// Says why an approval that a caller names cannot free any call, judged by the state of the approval alone. This
+// becomes part of the verdict's reason. approval-facts.ts reads the approvals, and freeing.ts compares them with the
+// call.
 
 import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';

@@ -5,7 +5,10 @@
 export const ROLLED_UP = 'rolled up';
 /** The mark before which entries may have been deleted. Minutes before it are never counted again. */
 export const KEPT_FROM = 'audit kept from';
-/** Equals ROLLED_UP. Only a replica of the last version reads it: it would count again by context what lies behind it. */
+/**
+ * Equals ROLLED_UP. Only replicas of the previous version read it: they would count again by context what lies after
+ * it.
+ */
 export const CONTEXTS_TO = 'contexts counted to';
 /**
  * How often counts were written. Buckets are summed up before the transaction that writes them, which compares this mark:

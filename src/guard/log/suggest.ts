@@ -1,5 +1,5 @@
-// Suggests a policy for a key from what is counted of its calls. core/foresight/suggest.ts writes it; here is what it is told: the
-// calls, what people answered, and the tools that the key's servers offer.
+// Suggests a policy for a key from what is counted of its calls. core/foresight/suggest.ts writes it; this file reads
+// what it is made from: the calls, what people answered, and the tools that the key's servers offer.
 
 import { GuardError } from '../../core/errors.ts';
 import { seenCall } from '../../core/foresight/decided-by.ts';

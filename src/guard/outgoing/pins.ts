@@ -53,7 +53,7 @@ export class Pins {
     return this.#pins.get(origin) as Pin[];
   }
 
-  /** Told which one could be connected to. It is the first from then on, for as long as the name has this address. */
+  /** Notes a pin that could be connected to. It comes first from now on, for as long as the name has this address. */
   prefer(origin: string, { address }: Pin): void {
     const pins = this.#pins.get(origin);
     if (pins === undefined || pins[0]?.address === address) return;

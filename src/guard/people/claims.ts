@@ -1,5 +1,6 @@
 // Reads the claims of a single sign-on provider about a person: an e-mail that can be relied on, the role that the
-// person's groups give, and the groups that the person is in here. The functions are pure. single-sign-on.ts decides who becomes an operator.
+// person's groups give, and the groups that the person is in here. The functions are pure. single-sign-on.ts decides
+// who becomes an operator.
 
 import { GuardError } from '../../core/errors.ts';
 import { hidesCharacters, normalEmail } from '../../core/text/email.ts';

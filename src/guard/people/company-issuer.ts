@@ -113,7 +113,7 @@ export class CompanyIssuer {
     });
     if (!TYPES.includes(String(protectedHeader.typ ?? 'JWT').toLowerCase()))
       throw refused('it is of another type');
-    // Such a token may only be used by who proves that they have a certain key.
+    // Such a token may be used only by somebody who proves that they have a certain key.
     if (payload['cnf'] !== undefined) throw refused('it is bound to a key of its owner');
     const { iss, sub, exp } = payload;
     if (typeof exp !== 'number' || exp > LATEST_SECONDS) throw refused('it does not say when it ends');

@@ -1,7 +1,7 @@
 // Tokens for clients that people have connected. A code becomes a session with an access token and a refresh token; a
-// refresh token is replaced at every use. The successor is derived from its predecessor, so that a client whose answer was
-// lost gets the same one again for a while, and no token is stored. Later, or if a code is used twice, somebody else has
-// it, and the session ends.
+// refresh token is replaced at every use. The successor is derived from its predecessor, so that a client whose answer
+// was lost gets the same one again for a while, and no token is stored. If a refresh token is used again after that, or
+// a code is used twice, somebody else may have it, so the session ends.
 
 import { isOpenTo } from '../../core/approvals/open-to.ts';
 import type { Transaction } from '../../store/engine/db.ts';

@@ -1,6 +1,6 @@
-// Makes the first admin, through a one-time link that the service prints at its start, or writes into a file: only
-// somebody who runs the service can read either. The link is valid while no admin can sign in. Operators with lower
-// roles, who may have come first through single sign-on, and people who are only invited do not matter for this.
+// Makes the first admin, through a one-time link. The service prints the link when it starts, or writes it into a file:
+// only people who run the service can read either. The link works as long as no admin can sign in, even if there are
+// operators with lower roles, or admins who were invited and have not come yet.
 
 import { GuardError, invalidInput } from '../../core/errors.ts';
 import { normalEmail } from '../../core/text/email.ts';
@@ -37,7 +37,7 @@ export async function offerSetup(deps: Deps): Promise<string | null> {
   });
 }
 
-/** Throws if the link of this token does not work, and says what to do. */
+/** Throws if the link with this token does not work. The error says what to do. */
 export async function requireSetupLink(deps: Deps, token: string): Promise<void> {
   if ((await anyAdmin(deps.db, deps)) || !(await setupLinkStands(deps.db, hashToken(token))))
     throw await setupGone(deps.db, deps);
@@ -64,7 +64,7 @@ export async function setUpFirstAdmin(
   const known = await findOperatorCredential(deps.db, email);
   return changeAccount(deps, known?.id ?? '', async (tx, endWaysIn) => {
     if ((await anyAdmin(tx, deps)) || !(await takeSetupLink(tx, link))) throw await setupGone(tx, deps);
-    // Only the account whose connections are locked may be promoted.
+    // The locks are those for the account that was found before, so no other account may become the admin.
     if ((await findOperatorCredential(tx, email))?.id !== known?.id) throw changedMeanwhile();
     // Whoever had the account before must not get the rights of an admin by it.
     if (known !== null) await endWaysIn('The person became the first admin.');

@@ -38,8 +38,8 @@ export class Rations {
   readonly #anonymous = new Shares(ANONYMOUS_REQUEST_BYTES, 'Requests from your address');
 
   /**
-   * What a request has of its caller's share, from its first byte until it is answered. Whose it is, is asked only if the
-   * request is not small.
+   * What a request has of its caller's share, from its first byte until it is answered. The caller is looked up only if
+   * the request is not small.
    */
   request(callerOf: () => Caller): RequestRation {
     return new RequestRation(callerOf, this.turns, caller =>

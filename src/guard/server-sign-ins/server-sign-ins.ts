@@ -1,6 +1,6 @@
-// Signs in to the servers of Connected Tools that want OAuth, for a key or for each person, and keeps the tokens. This is
-// the door of the room: the proxy asks it for the header of a request, and the HTTP routes begin and finish sign-ins with
-// it. No token leaves through it except in that header.
+// Signs in to the servers of Connected Tools that want OAuth, for a key or for each person, and keeps the tokens. Code
+// outside this folder uses this class: the proxy asks it for the header of a request, and the HTTP routes begin and
+// finish sign-ins with it. It gives out no token except in that header.
 
 import type * as OAuth from 'oauth4webapi';
 import { type ConnectedTool, findTool } from '../../store/connected-tools.ts';

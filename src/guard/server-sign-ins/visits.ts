@@ -56,7 +56,7 @@ export interface Way {
   scopes: string[] | null;
   /** What has changed since the first sign-in, which an admin accepts by going there; null if nothing has. */
   change: string | null;
-  /** Stands for all of it: the sign-in begins only if it is still the same. */
+  /** A text that stands for all of these fields: the sign-in begins only if it is still the same. */
   shown: string;
 }
 

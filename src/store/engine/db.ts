@@ -1,5 +1,5 @@
-// The interface of the store, which both engines implement. SQL is written once, with $1-style parameters, in the other
-// files of this folder; only the files named after an engine (and backup.ts) depend on one.
+// The interface of the store, which both engines implement. SQL is written once, with $1-style parameters, in the files
+// of src/store; only the files of this folder that are named after an engine, and backup.ts, depend on one.
 
 export type Value = string | number | null;
 export type Row = Record<string, Value>;

@@ -30,7 +30,7 @@ const DISK_FAULT =
   /^(ENOSPC|EDQUOT|EFBIG|EROFS|SQLITE_FULL|SQLITE_IOERR_(WRITE|FSYNC|TRUNCATE|SHMSIZE|SHMMAP))$/;
 /** Files beside a database which SQLite would apply to it. */
 const LOGS = ['-wal', '-journal'];
-/** They and the index of the first, which has nothing that they have not. */
+/** The same files and the index of the write-ahead log, which holds no data of its own. */
 export const COMPANIONS = [...LOGS, '-shm'];
 
 /** Appends the checksum to a new copy, and syncs the file and its folder. */

@@ -72,7 +72,7 @@ export class LogMover {
       await this.#moveMost(unmoved);
       this.#ended(null);
     } catch (error) {
-      // It is told already.
+      // The store has failed for good and has reported it.
       if (error instanceof FatalStoreError) return;
       if (NOT_SYNCED.test((error as { code?: string }).code ?? '')) this.#log.notSynced(error);
       // After other errors, such as a full disk, the pages are still in the log, and the next commits try again.
@@ -80,7 +80,7 @@ export class LogMover {
     }
   }
 
-  /** The next commits may fail in the same way many times a second, so only changes are told. */
+  /** The next commits may fail in the same way many times a second, so only changes are reported. */
   #ended(failure: unknown): void {
     if (failure !== null) this.failures++;
     if (this.#isFailing === (failure !== null)) return;
@@ -89,10 +89,10 @@ export class LogMover {
   }
 
   /**
-   * SQLite begins the log again only when all of its pages are in the file, and commits go on meanwhile. So the pages of
-   * those are moved again and again, until they are few or a slow disk does not get ahead of them, and the last of them in
-   * a step for which transactions wait. It is left out while many are unmoved: then a program from outside reads an old
-   * state of the file, or transactions would wait for too long.
+   * SQLite starts the log again from its beginning only when all of its pages are in the file, and commits add pages
+   * meanwhile. So pages are moved repeatedly, until few are left or the disk is too slow to gain on the commits. The
+   * last pages are moved while transactions wait. That step is left out if many pages are left: transactions would wait
+   * for too long, or another program that reads an old state of the file keeps them from being moved.
    */
   async #moveMost(unmoved: number): Promise<void> {
     let left = unmoved;

@@ -286,7 +286,7 @@ class SyncedLog {
   async #sync(): Promise<void> {
     const commits = this.#commits;
     await this.#thread.ask(this.#files.log);
-    // A log that was removed can be synced too.
+    // To sync a log that was removed succeeds as well, so the files are verified afterwards.
     this.#files.verify();
     if (this.#failed !== null) throw this.#failed;
     this.#syncedCommits = commits;

@@ -49,7 +49,10 @@ export async function moveShipping(
   return changed === 1;
 }
 
-/** Moves the cursor past places that have no entry any more, or back to the end of the log. False: another replica has moved it. */
+/**
+ * Moves the cursor past places that have no entry any more, or back to the end of the log. False: another replica has
+ * moved it.
+ */
 export async function skipShipping(
   db: Queries,
   { name, shipped }: ShippingState,

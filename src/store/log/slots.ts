@@ -1,6 +1,7 @@
-// An index of the audit log by time slots. Each key, tool, session, trace, and rarer decision or surface has a tag, as has
-// what a shadow said, and a tag has one row for every slot of 16 ms in which there are entries with it. Under load a slot has hundreds of entries, so
-// this costs a check almost nothing; an index row per entry and filter cost 1.5 µs.
+// An index of the audit log by time slots. Each key, tool, session, trace, verdict of a shadow, and each of the rarer
+// decisions and surfaces has a tag, and a tag has one row for every slot of 16 ms in which there are entries with it.
+// Under load a slot has hundreds of entries, so this costs a check almost nothing; an index row per entry and filter
+// cost 1.5 µs.
 
 import { randomInt } from 'node:crypto';
 import type { Decision } from '../../core/decision/decide.ts';

@@ -67,7 +67,7 @@ const OWN: Tools = {
   AskUserQuestion: plan('questions', 'answers', 'annotations', 'metadata'),
   EnterPlanMode: plan(),
   ExitPlanMode: plan('allowedPrompts', 'plan', 'planFilePath'),
-  // The output of a command that was judged, and its end.
+  // These read the output of a command that was judged when it was started, or end it.
   BashOutput: plan('bash_id', 'filter'),
   TaskOutput: plan('task_id', 'block', 'timeout'),
   KillShell: plan('shell_id'),

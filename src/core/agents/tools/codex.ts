@@ -1,4 +1,4 @@
-// The tools of Codex (0.166), by the names that hooks are told; its shell is `shell` here.
+// The tools of Codex (0.166), by the names that hooks receive; its shell is `shell` here.
 
 import { plan, type Tools, tool } from './tool.ts';
 

@@ -17,10 +17,13 @@ export type Argument =
   | 'here'
   /** A pattern for names below the folder that is searched. */
   | 'names'
-  /** A filter of the files whose contents are searched, by names or by a type of ripgrep's: file-types.ts says which. */
+  /**
+   * A filter of the files whose contents are searched, by names or by a type of ripgrep's: condition/file-types.ts says
+   * which.
+   */
   | 'files'
   | 'type'
-  /** What has no effect besides. */
+  /** Values of these types, which have no effect outside of the agent. */
   | 'text'
   | 'number'
   | 'flag'
@@ -32,7 +35,7 @@ export interface Tool {
   args: Readonly<Record<string, Argument>>;
   /** It touches nothing outside of the agent. */
   plans?: true;
-  /** It reads the working folder if it is told no other. */
+  /** It reads the working folder unless an argument names another one. */
   searches?: true;
   /** It prints lines of hidden files, too, if it is asked for lines and is not narrowed by one of these arguments. */
   printsHiddenUnless?: readonly string[];

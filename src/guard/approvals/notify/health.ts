@@ -1,5 +1,5 @@
-// Whether messages about approvals reach people: for each channel how its newest messages did, and a test message that is
-// sent at once, in the same way as a real one. A test asks nothing: its links lead to no approval.
+// Whether messages about approvals reach people: for each channel whether its newest messages were sent, and a test
+// message that is sent at once, in the same way as a real one. A test asks nothing: its links lead to no approval.
 
 import { typeOf } from '../../../core/channels/channels.ts';
 import { approvalLinks, type NotificationMessage } from '../../../core/channels/message.ts';
@@ -12,7 +12,7 @@ import type { NotifySettings } from './notify.ts';
 import { type Route, type RouteSettings, routeOf } from './route.ts';
 import { sendBy } from './send.ts';
 
-/** How many of its messages say how a channel does. */
+/** How many of the newest messages are looked at for each channel. */
 export const NEWEST = 100;
 
 export type ChannelState = 'ok' | 'failing' | 'unused';

@@ -130,7 +130,10 @@ interface Subject {
   token: string;
 }
 
-/** What is left to be done is only the sending, so whatever fails in it is the receiver's. It returns a place, if any. */
+/**
+ * Makes the message, and returns what sends it. That only sends, so its failures are those of the receiver. It resolves
+ * with the place of the message, if the message can be changed later.
+ */
 async function prepared(
   deps: Deps,
   settings: NotifySettings,

@@ -49,7 +49,7 @@ export async function sendBy(
   }
 }
 
-/** Without a bot, a channel in Slack is told by the service's own webhook. */
+/** Without a bot, the service's own webhook carries the messages for a channel in Slack. */
 function webhookOf(channel: Channel, { slackWebhookUrl }: RouteSettings): string {
   const url = 'webhookUrl' in channel ? channel.webhookUrl : slackWebhookUrl;
   if (url === null) throw new Error('no Slack app is configured (TOOLGATE_SLACK_BOT_TOKEN)');
