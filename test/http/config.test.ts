@@ -6,12 +6,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadConfig } from '../../src/settings/config.ts';
 import { SETTINGS } from '../../src/settings/settings.ts';
+import { withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
 import { BUN, failToStart, onPath, ROOT, startService } from '../support/service.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'toolgate-config-'));
 const newFolder = () => mkdtempSync(join(folder, 'data-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What a start had opened cannot be closed after it failed. */
+const UNCLOSED: Patch = {
+  file: 'src/main.ts',
+  find: 'opening.defer(() => db.close());',
+  replace: "opening.defer(() => Promise.reject(new Error('unclosed')));",
+};
 
 function toolgate(args: string[], env: Record<string, string> = {}, cwd = folder) {
   const run = Bun.spawnSync([BUN, join(ROOT, 'src/cli/main.ts'), ...args], {
@@ -100,9 +109,10 @@ describe('a wrong value', () => {
   test('a port in use is said so', async () => {
     const service = await startService();
     const { port } = new URL(service.url);
-    expect(await failToStart({ dataDir: newFolder(), env: { TOOLGATE_PORT: port } })).toContain(
-      'TOOLGATE_PORT',
-    );
+    const env = { TOOLGATE_PORT: port };
+    expect(await failToStart({ dataDir: newFolder(), env })).toContain('TOOLGATE_PORT');
+    const said = await withMutant([UNCLOSED], root => failToStart({ root, dataDir: newFolder(), env }));
+    expect(said).toContain('TOOLGATE_PORT');
     await service.close();
   });
 

@@ -142,6 +142,8 @@ function stopOnSignals(running: Running, log: Log): (signal: string) => Promise<
 
 /** `where` is the address to listen on, as the beginning of a sentence. */
 function explain(error: unknown, where = 'The port'): string {
+  // What was opened could not be closed either. Why the start failed comes first.
+  if (error instanceof SuppressedError) return explain(error.suppressed, where);
   if (error instanceof ConfigError) return error.message;
   const { message, code } = error as Error & { code?: string };
   return LISTENING[code ?? '']?.(where) ?? message;
