@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { Rule } from '../../src/core/policy/policy.ts';
-import { newDataDir, sql, until } from '../support/faults.ts';
+import { newDataDir, StoreFromOutside, sql, until } from '../support/faults.ts';
 import { freePort } from '../support/port.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Reply, type ServiceOptions, startService, type TestService } from '../support/service.ts';
@@ -26,9 +26,11 @@ export class Gate {
   readonly services: TestService[];
   readonly inbox: Receiver;
   readonly #dataDirs: string[];
+  readonly #store: StoreFromOutside;
 
   constructor(services: TestService[], inbox: Receiver, dataDirs: string[]) {
     this.services = services;
+    this.#store = new StoreFromOutside(this.service.databaseUrl);
     this.inbox = inbox;
     this.#dataDirs = dataDirs;
   }
@@ -85,7 +87,7 @@ export class Gate {
   }
 
   rows<T>(statement: string): Promise<T[]> {
-    return sql<T>(this.service.databaseUrl, statement);
+    return this.#store.rows<T>(statement);
   }
 
   /** Waits until nothing is on its way to approvers, so that the store is at rest. */
@@ -95,6 +97,7 @@ export class Gate {
   }
 
   async close(): Promise<void> {
+    await this.#store.close();
     for (const service of this.services) await service.close();
     await this.inbox.close();
     for (const dataDir of this.#dataDirs) rmSync(dataDir, { recursive: true, force: true });
