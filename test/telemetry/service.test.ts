@@ -124,7 +124,7 @@ test('without a collector nothing of telemetry is loaded', () => {
   );
   expect(imports.length).toBeGreaterThan(1);
   const loads = imports.filter(line => !line.startsWith('import type '));
-  expect(loads).toEqual(["  const { Telemetry } = await import('./telemetry/telemetry.ts');"]);
+  expect(loads).toEqual(["  const { Telemetry } = await import('../telemetry/telemetry.ts');"]);
 });
 
 type Resources = [{ resource: { attributes: { key: string; value: { stringValue: string } }[] } }];
