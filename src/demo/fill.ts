@@ -2,7 +2,7 @@
 // invents its calls, and they are written as if they had happened. Nothing is sent anywhere. The only usable secret is
 // the password of the sign-in, which is shown once.
 
-import { randomInt } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { GuardError } from '../core/errors.ts';
 import { type CompiledPolicy, compilePolicy } from '../core/policy/compiled-policy.ts';
 import { joinName } from '../core/text/name.ts';
@@ -27,7 +27,7 @@ import {
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
 import { keepSetting } from '../store/settings.ts';
 import { AGENTS, CHANGED, type DemoAgent } from './agents.ts';
-import { ADMIN, type DemoPolicy, OPERATORS, POLICIES, RETIRED } from './scenario.ts';
+import { ADMIN, type DemoPolicy, OPERATORS, POLICIES } from './scenario.ts';
 import { daysBefore, idAt, type Resident, Week } from './week.ts';
 import { noteChange, writeHooks, writeWeek } from './write.ts';
 
@@ -55,7 +55,7 @@ export async function fillDemo(deps: Deps, force: boolean, progress: (what: stri
   await writeWeek(deps, week);
   await countAgain(deps, now - 7 * DAY);
   progress('webhooks and deliveries');
-  await writeHooks(deps, week, residents);
+  await writeHooks(deps, week);
   await keepSetting(deps.db, DEMO, String(now));
   const waiting = week.approvals.filter(each => each.status === 'pending').length;
   return { signIn, verdicts: week.entries.length, approvals: week.approvals.length, waiting };
@@ -85,7 +85,7 @@ async function requireFresh({ db }: Deps): Promise<void> {
 }
 
 async function addOperators(deps: Deps, now: number): Promise<Demo['signIn']> {
-  const password = newPassword();
+  const password = randomUUID();
   const passwordHash = await hashPassword(password);
   return deps.db.transaction({}, async tx => {
     if ((await findOperatorCredential(tx, ADMIN)) !== null) return null;
@@ -96,20 +96,13 @@ async function addOperators(deps: Deps, now: number): Promise<Demo['signIn']> {
       await insertOperator(tx, { id, email, role, createdAt }, invited ? null : passwordHash);
       await updateOperatorGroups(tx, id, groups);
       await noteChange(tx, 'operator.invite', id, createdAt, { email, role });
-      const invitation = { hash: hashToken(newPassword()), operatorId: id, createdAt };
+      const invitation = { hash: hashToken(randomUUID()), operatorId: id, createdAt };
       if (invited) await insertInvitation(tx, { ...invitation, expiresAt: createdAt + 7 * DAY });
     }
     const others = OPERATORS.filter(each => each.email !== ADMIN && !each.invited);
     return { email: ADMIN, password, others: others.map(({ email, role }) => ({ email, role })) };
   });
 }
-
-/** Five groups of four characters, without those that look alike. This gives 98 bits. */
-function newPassword(): string {
-  const group = () => Array.from({ length: 4 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
-  return Array.from({ length: 5 }, group).join('-');
-}
-const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
   const taken = new Set((await listPolicies(tx, 1000, 'z')).map(each => each.name));
@@ -122,21 +115,10 @@ async function addResidents(tx: Transaction, now: number): Promise<Resident[]> {
     const shadowSince = daysBefore(now, daysAgo);
     const shadowAt: Resident['shadowAt'] = at =>
       at < shadowSince ? null : (policies.get(policy)?.(at) ?? null);
-    const keyId = await addKey(tx, agent, policyAt(now).id, now, shadowAt(now)?.id ?? null);
-    for (const server of agent.servers) await addServer(tx, server, agent, keyId, now);
+    const keyId = await addKey(tx, agent, policyAt(now).id, shadowAt(now)?.id ?? null, now);
+    for (const server of agent.servers ?? []) await addServer(tx, server, agent, keyId, now);
     residents.push({ agent, keyId, policyAt, shadowAt });
   }
-  const { policy, revokedDaysAgo, ...retired } = RETIRED;
-  const policyId = policies.get(policy)?.(now).id ?? '';
-  const id = await addKey(
-    tx,
-    { ...retired, requireSignInToApprove: false, shadow: null },
-    policyId,
-    now,
-    null,
-  );
-  await revokeKey(tx, id, daysBefore(now, revokedDaysAgo));
-  await noteChange(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name: retired.name });
   return residents;
 }
 
@@ -156,45 +138,35 @@ async function addPolicy(
   await insertPolicy(tx, { id, name, description, version: versions.length, createdAt, updatedAt });
   const compiled: { at: number; policy: CompiledPolicy }[] = [];
   for (const [index, { text, policy }] of versions.entries()) {
-    const { rules, limits } = policy;
-    const version = index + 1;
     const at = times[index] as number;
-    await insertPolicyVersion(tx, id, {
-      version,
-      name,
-      rules,
-      limits,
-      text,
-      createdAt: at,
-      createdBy: `operator:${ADMIN}`,
-    });
-    const action = version === 1 ? 'policy.create' : 'policy.update';
-    await noteChange(tx, action, id, at, { name, version, rules: rules.length });
-    compiled.push({ at, policy: compilePolicy({ id, version, name, rules, limits }) });
+    const content = { version: index + 1, name, rules: policy.rules, limits: policy.limits };
+    await insertPolicyVersion(tx, id, { ...content, text, createdAt: at, createdBy: `operator:${ADMIN}` });
+    const detail = { name, version: index + 1, rules: policy.rules.length };
+    await noteChange(tx, index === 0 ? 'policy.create' : 'policy.update', id, at, detail);
+    compiled.push({ at, policy: compilePolicy({ id, ...content }) });
   }
   return at => (compiled.findLast(each => each.at <= at) ?? compiled[0])?.policy as CompiledPolicy;
 }
 
 async function addKey(
   tx: Transaction,
-  agent: Pick<DemoAgent, 'name' | 'daysAgo' | 'requireSignInToApprove' | 'shadow'>,
+  { name, daysAgo, requireSignInToApprove = false, shadow, revokedDaysAgo }: DemoAgent,
   policyId: string,
-  now: number,
   shadowPolicyId: string | null,
+  now: number,
 ): Promise<string> {
-  const { name, daysAgo, requireSignInToApprove, shadow } = agent;
   const createdAt = daysBefore(now, daysAgo);
   const { hash, prefix } = mintToken('key');
   const id = idAt(createdAt);
+  const about = { id, name, prefix, policyId, shadowPolicyId, requireSignInToApprove, createdAt };
   const rest = { notifyEncrypted: null, forward: [], openTo: [], expiresAt: null, revokedAt: null };
-  await insertKey(
-    tx,
-    { id, name, prefix, policyId, shadowPolicyId, requireSignInToApprove, createdAt, ...rest },
-    hash,
-  );
+  await insertKey(tx, { ...about, ...rest }, hash);
   await noteChange(tx, 'key.create', id, createdAt, { name, policyId });
   const changed = { changed: ['shadowPolicyId'], shadowPolicyId };
-  if (shadow !== null) await noteChange(tx, 'key.update', id, daysBefore(now, shadow.daysAgo), changed);
+  if (shadow) await noteChange(tx, 'key.update', id, daysBefore(now, shadow.daysAgo), changed);
+  if (revokedDaysAgo === undefined) return id;
+  await revokeKey(tx, id, daysBefore(now, revokedDaysAgo));
+  await noteChange(tx, 'key.revoke', id, daysBefore(now, revokedDaysAgo), { name });
   return id;
 }
 
@@ -208,28 +180,18 @@ async function addServer(
   const createdAt = daysBefore(now, daysAgo);
   const id = idAt(createdAt);
   const open = { headersEncrypted: null, oauthEncrypted: null, oauthAs: null, authorizationServer: null };
-  const target = `https://mcp.example.com/${name}`;
-  await insertConnectedTool(tx, {
-    id,
-    keyId,
-    name,
-    transport: 'http',
-    target,
-    ...open,
-    updatedAt: null,
-    createdAt,
-  });
+  const reached = { transport: 'http' as const, target: `https://mcp.example.com/${name}` };
+  await insertConnectedTool(tx, { id, keyId, name, ...reached, ...open, updatedAt: null, createdAt });
   await noteChange(tx, 'connected-tool.create', id, createdAt, { keyId, name });
-  for (const [tool] of calls.filter(([tool]) => tool.startsWith(joinName(name, '')))) {
-    const toolName = tool.slice(joinName(name, '').length);
+  const prefix = joinName(name, '');
+  for (const tool of new Set(calls.filter(each => each.startsWith(prefix)))) {
+    const toolName = tool.slice(prefix.length);
     const words = toolName.replaceAll('_', ' ');
     const pin = definition(toolName, `${words[0]?.toUpperCase()}${words.slice(1)}.`);
     pinDefinition(tx, { connectedToolId: id, toolName, seenAt: createdAt, ...pin });
     if (tool !== CHANGED.tool) continue;
-    markDrift(tx, id, toolName, {
-      ...definition(toolName, CHANGED.description),
-      at: daysBefore(now, CHANGED.daysAgo),
-    });
+    const changed = definition(toolName, CHANGED.description);
+    markDrift(tx, id, toolName, { ...changed, at: daysBefore(now, CHANGED.daysAgo) });
   }
 }
 

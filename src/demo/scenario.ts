@@ -107,16 +107,11 @@ export const POLICIES: DemoPolicy[] = [
 ];
 
 function versions(...all: [daysAgo: number, text: string][]): DemoPolicy {
-  const read = all.map(([daysAgo, text]) => ({
-    daysAgo,
-    text,
-    policy: parsePolicy(text).policy as WrittenPolicy,
-  }));
+  const read = all.map(([daysAgo, text]) => {
+    return { daysAgo, text, policy: parsePolicy(text).policy as WrittenPolicy };
+  });
   return { name: read[0]?.policy.name ?? '', versions: read };
 }
-
-/** A key that was revoked and is not used any more. */
-export const RETIRED = { name: 'prototype', policy: 'coding-agents', daysAgo: 26.01, revokedDaysAgo: 10 };
 
 /** The approvals that are still waiting when the week ends. */
 export const WAITING = [
@@ -128,6 +123,6 @@ export const WAITING = [
 
 /** The receiver of the second one has answered 410 Gone. */
 export const WEBHOOKS = [
-  { url: 'https://agents.example.com/hooks/toolgate', agent: null, daysAgo: 24.29, goneDaysAgo: null },
-  { url: 'https://support.example.com/refunds', agent: 'support assistant', daysAgo: 19.4, goneDaysAgo: 1 },
+  { url: 'https://agents.example.com/hooks/toolgate', daysAgo: 24.29, goneDaysAgo: null },
+  { url: 'https://support.example.com/answers', daysAgo: 19.4, goneDaysAgo: 1 },
 ];

@@ -8,7 +8,7 @@ import { shownEntry } from '../core/log/entry.ts';
 import type { CompiledPolicy } from '../core/policy/compiled-policy.ts';
 import { countsUntil } from '../core/policy/limit.ts';
 import type { ToolCall } from '../core/policy/situation.ts';
-import { splitName } from '../core/text/name.ts';
+import { joinName, splitName } from '../core/text/name.ts';
 import { DAY, HOUR, MINUTE } from '../core/time/duration.ts';
 import { limitId } from '../guard/check/limits.ts';
 import { ruleDigest } from '../guard/rule-digest.ts';
@@ -22,6 +22,20 @@ import { ARGUMENTS, type DemoAgent } from './agents.ts';
 import { ADMIN, NOTES, OPERATORS, WAITING } from './scenario.ts';
 
 const RUN_MS = 4 * HOUR;
+/** The facts of a call about which nothing else is known. */
+const PLAIN = { drift: null, approvalLimit: null, usedUp: false };
+const UNBOUND = { definitionDigest: null, sessionId: null, samePaths: null, sameDigest: null, used: 0 };
+const UNANSWERED = {
+  ...{
+    resolvedAt: null,
+    resolvedBy: null,
+    grantExpiresAt: null,
+    spentAt: null,
+    withdrawnAt: null,
+    note: null,
+  },
+  ...{ personId: null, personEmail: null, proof: null, valueDigests: null },
+};
 
 /** An agent with its key and policy in the store. */
 export interface Resident {
@@ -81,72 +95,56 @@ export class Week {
       const expected = agent.perHour * busyness(agent, hour) * (0.7 + 0.6 * this.#roll());
       const count = Math.floor(expected + this.#roll());
       const times = Array.from({ length: count }, () => Math.floor(hour + this.#roll() * HOUR)).sort();
-      for (const at of times.filter(each => each < this.#now)) this.#call(resident, this.#pick(agent), at);
+      for (const at of times.filter(each => each < this.#now)) this.#call(resident, at);
     }
   }
 
-  #pick({ calls }: Pick<DemoAgent, 'calls'>): ToolCall {
-    let left = this.#roll() * calls.reduce((sum, [, weight]) => sum + weight, 0);
-    for (const [tool, weight] of calls) {
-      left -= weight;
-      if (left <= 0) return splitName(tool) as ToolCall;
-    }
-    return this.#pick({ calls });
-  }
-
-  #call(resident: Resident, call: ToolCall, at: number): void {
+  /** Makes a call of one of its tools. */
+  #call(resident: Resident, at: number): void {
+    const { calls } = resident.agent;
+    const call = splitName(calls[Math.floor(this.#roll() * calls.length)] ?? '') as ToolCall;
     const grant = this.grants.find(
       ({ keyId, toolName, createdAt, expiresAt }) =>
         keyId === resident.keyId && toolName === call.toolName && createdAt <= at && expiresAt > at,
     );
-    const entry = this.#record(
-      resident,
-      call,
-      at,
-      grant ? { kind: 'grant', referenceId: grant.referenceId } : null,
-    );
+    const freedom = grant ? ({ kind: 'grant', referenceId: grant.referenceId } as const) : null;
+    const entry = this.#record(resident, call, at, freedom);
     if (entry.decision === 'pending') this.#answer(resident, this.#question(resident, entry));
   }
 
   #record(resident: Resident, call: ToolCall, at: number, freedom: Freedom | null): AuditEntry {
     const { agent, keyId } = resident;
-    const policy = resident.policyAt(at);
-    const args = ARGUMENTS[`${call.serverName}__${call.toolName}`];
+    const { surface } = agent;
+    const args = ARGUMENTS[joinName(call.serverName, call.toolName)];
     const nobody = { session: null, person: null, annotations: null };
-    const situation = { now: at, surface: agent.surface, args, keyId, keyName: agent.name, ...nobody };
-    const considered = consider(policy, call, null, situation);
-    const facts = { drift: null, freedom, approvalLimit: null, usedUp: false };
-    const { decision, reason, ruleIndex } = decide(considered, facts);
+    const situation = { now: at, surface, args, keyId, keyName: agent.name, ...nobody };
+    const judge = (policy: CompiledPolicy) => {
+      const considered = consider(policy, call, null, situation);
+      const { decision, reason, ruleIndex } = decide(considered, { ...PLAIN, freedom });
+      const verdict = { policyId: policy.id, policyVersion: policy.version, decision, ruleIndex };
+      return { considered, reason, verdict };
+    };
+    const { considered, reason, verdict } = judge(resident.policyAt(at));
     const shadow = resident.shadowAt(at);
-    const shadowed = shadow && decide(consider(shadow, call, null, situation), facts);
     const entry: AuditEntry = {
-      id: idAt(at),
-      at,
-      keyId,
-      sessionId: this.#session(resident, at),
-      personId: null,
-      surface: agent.surface,
-      ...call,
-      decision,
-      reason: recordedReason(reason),
-      policyId: policy.id,
-      policyVersion: policy.version,
-      ruleIndex,
-      referenceId: freedom?.referenceId ?? null,
+      ...{
+        id: idAt(at),
+        at,
+        keyId,
+        sessionId: this.#session(resident, at),
+        personId: null,
+        surface,
+        ...call,
+      },
+      ...{ ...verdict, reason: recordedReason(reason), referenceId: freedom?.referenceId ?? null },
       // Usually one or two milliseconds, and occasionally more, as with a slow disk.
       latencyMs: Math.round(this.#roll() > 0.995 ? 12 + 25 * this.#roll() : 1 + 3 * this.#roll() ** 3),
-      shadow: shadow &&
-        shadowed && {
-          policyId: shadow.id,
-          policyVersion: shadow.version,
-          decision: shadowed.decision,
-          ruleIndex: shadowed.ruleIndex,
-        },
+      shadow: shadow && judge(shadow).verdict,
       traceId: null,
     };
     this.entries.push(entry);
-    if (decision === 'allow') this.#count(considered, keyId, at);
-    if (decision === 'allow' && agent.surface === 'mcp') this.outcomes.push(this.#outcome(entry));
+    if (entry.decision === 'allow') this.#count(considered, keyId, at);
+    if (entry.decision === 'allow' && surface === 'mcp') this.outcomes.push(this.#outcome(entry));
     return entry;
   }
 
@@ -177,21 +175,8 @@ export class Week {
     const approval: ApprovalRecord = {
       ...{ id, toolCallId: entry.id, keyId, sessionId, policyId, surface, serverName, toolName, reason },
       ...{ argsDigest: '', definitionDigest: null, ruleDigest: rule ? ruleDigest(rule) : null },
-      ...{
-        status: 'pending',
-        createdAt: at,
-        expiresAt: at + this.#timeout,
-        resolvedAt: null,
-        resolvedBy: null,
-      },
-      ...{
-        grantExpiresAt: null,
-        spentAt: null,
-        withdrawnAt: null,
-        note: null,
-        shows: rule?.show || rule?.ask ? 1 : 0,
-      },
-      ...{ personId: null, personEmail: null, proof: null, valueDigests: null },
+      ...{ status: 'pending', createdAt: at, expiresAt: at + this.#timeout, ...UNANSWERED },
+      shows: rule?.show || rule?.ask ? 1 : 0,
       approverGroup: rule?.approvers?.group ?? null,
       votesNeeded: rule?.approvers?.count ?? 1,
     };
@@ -226,18 +211,8 @@ export class Week {
     if (this.#roll() < 0.2) {
       const expiresAt = at + ([1, 4, 8, 24][Math.floor(this.#roll() * 4)] ?? 1) * HOUR;
       approval.grantExpiresAt = expiresAt;
-      const unbound = { definitionDigest: null, sessionId: null, samePaths: null, sameDigest: null, used: 0 };
-      const grant = {
-        id: idAt(at),
-        referenceId,
-        keyId,
-        serverName,
-        toolName,
-        ruleDigest,
-        createdAt: at,
-        expiresAt,
-      };
-      this.grants.push({ ...grant, ...unbound, openedBy });
+      const about = { referenceId, keyId, serverName, toolName, ruleDigest, openedBy };
+      this.grants.push({ id: idAt(at), ...about, ...UNBOUND, createdAt: at, expiresAt });
       return;
     }
     const again = Math.floor(at + 2000 + this.#roll() * 40_000);
@@ -265,9 +240,8 @@ export class Week {
 function busyness({ officeHours }: DemoAgent, at: number): number {
   const time = new Date(at);
   const hour = time.getHours();
-  const weekend = time.getDay() === 0 || time.getDay() === 6;
+  const isWeekend = time.getDay() === 0 || time.getDay() === 6;
   const daylight = Math.exp(-(((hour - 10.5) / 2.6) ** 2)) + 0.9 * Math.exp(-(((hour - 15.5) / 2.4) ** 2));
-  return officeHours
-    ? (weekend ? 0.3 : 1) * (0.04 + daylight)
-    : (weekend ? 0.7 : 1) * (0.25 + 0.8 * daylight);
+  if (officeHours) return (isWeekend ? 0.3 : 1) * (0.04 + daylight);
+  return (isWeekend ? 0.7 : 1) * (0.25 + 0.8 * daylight);
 }

@@ -6,13 +6,7 @@ import type { Deps } from '../guard/deps.ts';
 import { newWebhookSecret } from '../guard/outgoing/sign.ts';
 import { encryptSecret } from '../guard/outgoing/webhooks.ts';
 import { mintToken } from '../guard/secrets.ts';
-import {
-  type ApprovalRecord,
-  approvalView,
-  insertApproval,
-  lapseApprovals,
-  resolveApproval,
-} from '../store/approvals.ts';
+import * as store from '../store/approvals.ts';
 import { insertChange } from '../store/changes.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../store/deliveries.ts';
 import type { Transaction } from '../store/engine/db.ts';
@@ -27,7 +21,7 @@ import { insertVote } from '../store/votes.ts';
 import { insertWebhook, updateWebhook, type WebhookRecord } from '../store/webhooks.ts';
 import { demoDigest } from './live.ts';
 import { ADMIN, ON_CALL, WEBHOOKS } from './scenario.ts';
-import { daysBefore, idAt, type Resident, type Week } from './week.ts';
+import { daysBefore, idAt, type Week } from './week.ts';
 
 const PIECE = 256;
 
@@ -48,109 +42,93 @@ export async function writeWeek(deps: Deps, week: Week): Promise<void> {
   const { approvals } = week;
   // Sorted by the time at which they timed out, each is the next one that the store ends.
   const lapsed = approvals
-    .filter(each => each.status === 'timed_out')
+    .filter(({ status }) => status === 'timed_out')
     .sort((a, b) => a.expiresAt - b.expiresAt);
-  await inPieces(deps, inTime, async (tx, entries) => insertAudit(tx, entries));
-  await inPieces(deps, week.outcomes, async (tx, outcomes) => insertOutcomes(tx, outcomes));
+  await inPieces(deps, inTime, insertAudit);
+  await inPieces(deps, week.outcomes, insertOutcomes);
   await each(deps, [...week.sessions.values()], (tx, session) => {
     const { hash, prefix } = mintToken('session');
     return insertSession(tx, { ...session, prefix }, hash);
   });
   await each(deps, approvals, (tx, approval) => {
     const argsDigest = demoDigest(deps, approval.id);
-    insertApproval(tx, { ...approval, argsDigest, status: 'pending' }, mintToken('approval').hash);
+    store.insertApproval(tx, { ...approval, argsDigest, status: 'pending' }, mintToken('approval').hash);
   });
   await each(deps, approvals, answer);
-  await each(deps, lapsed, (tx, { expiresAt }) => lapseApprovals(tx, expiresAt, 1));
+  await each(deps, lapsed, (tx, { expiresAt }) => store.lapseApprovals(tx, expiresAt, 1));
   await each(deps, week.grants, insertGrant);
-  await inPieces(deps, [...week.counts.values()], async (tx, counts) => addCounts(tx, counts));
+  await inPieces(deps, [...week.counts.values()], addCounts);
 }
 
-async function inPieces<T>(
-  deps: Deps,
-  rows: readonly T[],
-  write: (tx: Transaction, rows: readonly T[]) => Promise<void>,
-): Promise<void> {
+async function inPieces<T>(deps: Deps, rows: T[], write: (tx: Transaction, rows: T[]) => unknown) {
   for (let at = 0; at < rows.length; at += PIECE)
-    await deps.db.transaction({}, tx => write(tx, rows.slice(at, at + PIECE)));
+    await deps.db.transaction({}, async tx => void (await write(tx, rows.slice(at, at + PIECE))));
 }
 
-function each<T>(deps: Deps, rows: readonly T[], write: (tx: Transaction, row: T) => unknown): Promise<void> {
+function each<T>(deps: Deps, rows: T[], write: (tx: Transaction, row: T) => unknown): Promise<void> {
   return inPieces(deps, rows, async (tx, some) => {
     for (const row of some) await write(tx, row);
   });
 }
 
-async function answer(tx: Transaction, approval: ApprovalRecord): Promise<void> {
-  const { id, status, resolvedAt, resolvedBy, grantExpiresAt, spentAt, note } = approval;
-  if (status === 'pending' && approval.approverGroup !== null) return vote(tx, approval);
-  if (resolvedAt === null || resolvedBy === null || (status !== 'approved' && status !== 'denied')) return;
-  await resolveApproval(tx, id, { status, at: resolvedAt, by: resolvedBy, grantExpiresAt, note });
+async function answer(tx: Transaction, approval: store.ApprovalRecord): Promise<void> {
+  const { id, status, resolvedAt: at, resolvedBy: by, grantExpiresAt, spentAt, note } = approval;
+  const tool = joinName(approval.serverName, approval.toolName);
+  if (status === 'pending' && approval.approverGroup !== null) return vote(tx, approval, tool);
+  if (at === null || by === null || (status !== 'approved' && status !== 'denied')) return;
+  await store.resolveApproval(tx, id, { status, at, by, grantExpiresAt, note });
   if (spentAt !== null) await spendApproval(tx, id, spentAt);
-  const ends = grantExpiresAt === null ? null : new Date(grantExpiresAt).toISOString();
-  const action = status === 'approved' ? 'approval.approve' : 'approval.deny';
-  const detail = { tool: joinName(approval.serverName, approval.toolName), grantExpiresAt: ends };
-  await noteChange(tx, action, id, resolvedAt, detail, resolvedBy);
+  const detail = { tool, grantExpiresAt: grantExpiresAt && new Date(grantExpiresAt).toISOString() };
+  await noteChange(tx, status === 'approved' ? 'approval.approve' : 'approval.deny', id, at, detail, by);
 }
 
 /** The first of the votes that are needed. */
-async function vote(tx: Transaction, approval: ApprovalRecord): Promise<void> {
+async function vote(tx: Transaction, approval: store.ApprovalRecord, tool: string): Promise<void> {
   const operator = await findOperatorCredential(tx, ON_CALL);
   if (operator === null) return;
-  const [at, by] = [approval.createdAt + 20_000, `operator:${ON_CALL}`];
-  await insertVote(tx, { approvalId: approval.id, operatorId: operator.id, by, at });
-  const tool = joinName(approval.serverName, approval.toolName);
-  await noteChange(
-    tx,
-    'approval.vote',
-    approval.id,
-    at,
-    { tool, approved: 1, needed: approval.votesNeeded },
-    by,
-  );
+  const { id: approvalId, createdAt, votesNeeded: needed } = approval;
+  const [at, by] = [createdAt + 20_000, `operator:${ON_CALL}`];
+  await insertVote(tx, { approvalId, operatorId: operator.id, by, at });
+  await noteChange(tx, 'approval.vote', approvalId, at, { tool, approved: 1, needed }, by);
 }
 
-export async function writeHooks(deps: Deps, week: Week, residents: readonly Resident[]): Promise<void> {
-  const hooks = await deps.db.transaction({}, tx =>
-    Promise.all(WEBHOOKS.map(hook => addHook(deps, tx, residents, hook))),
+/** Each webhook hears of every answer, until its receiver is gone. */
+export async function writeHooks(deps: Deps, { approvals }: Week): Promise<void> {
+  const answered = approvals.flatMap(approval =>
+    approval.resolvedAt === null
+      ? []
+      : [{ id: idAt(approval.resolvedAt), at: approval.resolvedAt, approval }],
   );
-  const answered = week.approvals.filter(({ resolvedAt }) => resolvedAt !== null);
-  const hears = ({ keyId, disabledAt }: WebhookRecord, approval: ApprovalRecord) =>
-    (keyId ?? approval.keyId) === approval.keyId && (approval.resolvedAt ?? 0) <= (disabledAt ?? Infinity);
-  const lastOf = hooks.map(hook => answered.findLast(approval => hears(hook, approval)));
-  await each(deps, answered, (tx, approval) => {
-    const at = approval.resolvedAt as number;
-    const eventId = idAt(at);
+  answered.sort((a, b) => a.at - b.at);
+  await each(deps, answered, (tx, { id, at, approval }) => {
     const timestamp = new Date(at).toISOString();
-    const event = { type: 'approval.resolved', timestamp, data: approvalView(approval) } as const;
-    insertEvent(tx, { id: eventId, event, createdAt: at });
-    for (const [index, hook] of hooks.entries()) {
-      if (!hears(hook, approval)) continue;
-      const id = idAt(at);
-      insertDelivery(tx, { id, eventId, webhookId: hook.id, createdAt: at });
-      const isGone = hook.disabledAt !== null && lastOf[index] === approval;
-      attempt(tx, id, at, isGone ? 410 : 200);
-    }
+    const event = { type: 'approval.resolved', timestamp, data: store.approvalView(approval) } as const;
+    insertEvent(tx, { id, event, createdAt: at });
   });
+  for (const hook of WEBHOOKS) {
+    const { id: webhookId, disabledAt } = await deps.db.transaction({}, tx => addHook(deps, tx, hook));
+    const heard = answered.filter(({ at }) => at <= (disabledAt ?? at));
+    await each(deps, heard, (tx, event) => {
+      const id = idAt(event.at);
+      insertDelivery(tx, { id, eventId: event.id, webhookId, createdAt: event.at });
+      attempt(tx, id, event.at, disabledAt !== null && event === heard.at(-1) ? 410 : 200);
+    });
+  }
 }
+
+type Hook = (typeof WEBHOOKS)[number];
 
 async function addHook(
   deps: Deps,
   tx: Transaction,
-  residents: readonly Resident[],
-  { url, agent, daysAgo, goneDaysAgo }: (typeof WEBHOOKS)[number],
+  { url, daysAgo, goneDaysAgo }: Hook,
 ): Promise<WebhookRecord> {
   const createdAt = daysBefore(deps.now(), daysAgo);
   const id = idAt(createdAt);
   const webhook: WebhookRecord = {
-    id,
-    url,
-    keyId: residents.find(each => each.agent.name === agent)?.keyId ?? null,
-    events: ['approval.resolved'],
+    ...{ id, url, keyId: null, events: ['approval.resolved'], createdAt },
     secretEncrypted: encryptSecret(deps.vault, id, newWebhookSecret()),
-    previousSecretEncrypted: null,
-    previousSecretUntil: null,
-    createdAt,
+    ...{ previousSecretEncrypted: null, previousSecretUntil: null },
     disabledAt: goneDaysAgo === null ? null : daysBefore(deps.now(), goneDaysAgo),
     disabledReason: goneDaysAgo === null ? null : 'its receiver answered 410 Gone',
   };
