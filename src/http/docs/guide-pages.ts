@@ -69,7 +69,7 @@ const titleOf = (file: string): string => /^# (.*)$/m.exec(sourceOf(file) ?? '')
 export function listOfPages(here: string | null = null, headings: readonly Heading[] = []): Html {
   const groups = (sourceOf(START) ?? '').split(/^## /m).slice(1);
   return html`<nav aria-label="Documentation"><ul>${groups.map(text => group(text, here, headings))}
-<li><a class="tag" href="/docs#start">API reference</a></li></ul></nav>`;
+<li><a class="tag" href="/docs#start">Every route</a></li></ul></nav>`;
 }
 
 function group(text: string, here: string | null, headings: readonly Heading[]): Html {

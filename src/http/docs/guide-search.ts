@@ -128,7 +128,9 @@ function excerptOf(text: string, lower: string, words: readonly string[]): Html 
   const places = words.map(word => placeOf(lower, word)).filter(place => place >= 0);
   const first = Math.min(...places, text.length);
   const from = first <= BEFORE || places.length === 0 ? 0 : text.indexOf(' ', first - BEFORE) + 1;
-  const parts = text.slice(from, from + EXCERPT).split(any);
+  const space = text.lastIndexOf(' ', from + EXCERPT);
+  const to = from + EXCERPT < text.length && space > from ? space : from + EXCERPT;
+  const parts = text.slice(from, to).split(any);
   const marked = parts.map((part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part));
-  return html`${from > 0 ? '… ' : ''}${marked}${from + EXCERPT < text.length ? ' …' : ''}`;
+  return html`${from > 0 ? '… ' : ''}${marked}${to < text.length ? ' …' : ''}`;
 }

@@ -29,6 +29,15 @@ const tag =
   children =>
     `<${name}>${children}</${name}>`;
 
+/** The name of a setting that alone would make its column as wide as two of the others. */
+const LONG_NAME = /(?<=<code>)[A-Z_]{27,}(?=<\/code>)/g;
+
+/** It may go on in the next line, after the word in its middle. */
+const breakable = (name: string): string => {
+  const middle = name.indexOf('_', name.length / 2 - 3) + 1;
+  return `${name.slice(0, middle)}<wbr>${name.slice(middle)}`;
+};
+
 const PLAIN = {
   text: escaped,
   paragraph: tag('p'),
@@ -46,7 +55,7 @@ const PLAIN = {
   tr: tag('tr'),
   th: (children: string, cell?: Cell) =>
     children === '' ? '<td></td>' : `<th scope="col"${aligned(cell)}>${children}</th>`,
-  td: (children: string, cell?: Cell) => `<td${aligned(cell)}>${children}</td>`,
+  td: (children: string, cell?: Cell) => `<td${aligned(cell)}>${children.replace(LONG_NAME, breakable)}</td>`,
   hr: () => '<hr>',
   html: (children: string) => children,
 };

@@ -36,6 +36,12 @@ test('a table has its head only if a column has a name, and figures stand on the
   expect(body('| | |\n|---|---|\n| a | b |')).not.toContain('<thead>');
 });
 
+test('a long name of a setting may be broken where it stands in a table', () => {
+  const name = '`TOOLGATE_MAX_SESSIONS_PER_KEY`';
+  expect(body(`| a |\n|---|\n| ${name} |`)).toContain('<code>TOOLGATE_MAX_<wbr>SESSIONS_PER_KEY</code>');
+  expect(body(name)).not.toContain('<wbr>');
+});
+
 test('headings are named in links as GitHub names them', () => {
   const { headings } = rendered('# The `a` & B: c — d\n\n## 2. Point "it"\n');
   expect(headings.map(({ level, id }) => [level, id])).toEqual([
