@@ -244,7 +244,7 @@ for (const engine of await engines()) {
       expect(anew.body.votes.approved).toEqual([by(eve)]);
     });
 
-    test('what a replica of an older version answered, which knows no groups, does not free a call', async () => {
+    test('what was answered without a person of the group does not free a call', async () => {
       const answeredThere = (referenceId: string) =>
         gate.rows(
           `UPDATE approvals SET status = 'approved', resolved_by = 'link', resolved_at = ${Date.now()}

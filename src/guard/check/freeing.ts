@@ -121,6 +121,8 @@ export function grantCovers(
   // An approval that has to be proven opens no grant.
   if (rule.approvers?.proof !== undefined) return false;
   if (grantRuleDigest(grant) !== ruleDigest) return false;
+  // Where nobody is named as its opener, nobody can tell whether a person of the group opened it.
+  if (rule.approvers !== undefined && grant.openedBy === null) return false;
   return drift === null || (grant.definitionDigest !== null && grant.definitionDigest === definitionDigest);
 }
 
