@@ -1,5 +1,6 @@
 // Secrets: makes and recognises tokens, hashes them for look-up, encrypts what must be read again, signs checkpoints,
-// and computes the digest that binds an approval to its call. The master key never leaves this file.
+// and computes the digest that binds an approval to its call. Whatever needs the master key is done here; other files
+// only read it from the settings or its file.
 
 import {
   createCipheriv,

@@ -56,7 +56,7 @@ export async function updatePasskeyName(db: Queries, id: string, name: string): 
 
 /**
  * Notes that a passkey was used. False if it does not exist (any more), or if its counter is not above the last one: an
- * authenticator that counts never reports the same number twice.
+ * authenticator that counts its uses reports a higher number each time.
  */
 export async function notePasskeyUse(
   db: Queries,

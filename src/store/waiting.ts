@@ -32,7 +32,7 @@ export async function fullQueues(
 export interface AskedGroup {
   approverGroup: string;
   votesNeeded: number;
-  /** In whose name the calls were made: they cannot answer themselves. */
+  /** The person in whose name the calls were made, who may not answer them. */
   personEmail: string | null;
   open: number;
   /** The oldest of these questions. */

@@ -11,7 +11,7 @@ export type Resolution = (typeof RESOLUTIONS)[number];
 /** The most characters that the note of an answer can have. */
 export const MAX_NOTE = 500;
 
-/** Of a group that has to approve: too few of its operators may. */
+/** A group that has to approve, but of which too few operators may. */
 export interface Lacking {
   group: string;
   /** How many have to approve. */
@@ -20,7 +20,7 @@ export interface Lacking {
   able: number;
 }
 
-/** What a held call says. */
+/** What the verdict about a held call says about it. */
 export const lackingText = (lacking: Lacking): string =>
   `At present nobody can approve it: ${tooFew(lacking)}.`;
 

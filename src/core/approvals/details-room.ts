@@ -38,7 +38,7 @@ interface Room {
 export const WHOLE: Room = { value: 262_144, path: 262_144, all: 262_144 };
 /** What lists and messages give of it. */
 export const BEGINNING: Room = { value: 500, path: MAX_PATH, all: 8192 };
-/** In characters: what Linux accepts as a path. */
+/** The longest folder, in characters: Linux accepts paths of this length. */
 const MAX_FOLDER = 4096;
 /** Values are not cut shorter than this. */
 const SHORTEST = 60;

@@ -57,7 +57,7 @@ export function bindable(fields: Details['fields']): Details['fields'] {
   return fields.filter(({ path, value }) => value !== NOT_GIVEN && codePoints(path) <= MAX_PATH);
 }
 
-/** In characters. A value that is longer is cut in the question, and is a field besides. */
+/** In characters. A longer value is cut in the question, and is also shown as a field. */
 const MAX_ASKED = 500;
 const MAX_QUESTION = 1000;
 const NOT_GIVEN = '(not given)';

@@ -26,7 +26,7 @@ interface Common {
 /** A channel, as it was declared. */
 export type Channel = { [Name in TypeName]: { type: Name } & SettingsOf<Name> & Common }[TypeName];
 
-/** By their names. */
+/** Channels by their names. */
 export type Channels = Readonly<Record<string, Channel>>;
 
 /** A channel whose messages are a request each. */

@@ -24,7 +24,7 @@ const END: Record<Shell, string> = {
   // Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty.
   powershell: `; if ($LASTEXITCODE -ne 0) { [Console]::Error.WriteLine(${REFUSED}); exit 2 }`,
 };
-/** Also those of earlier versions. */
+/** The ends of command lines, also those that earlier versions wrote. */
 const ENDS = [...Object.values(END), '; if ($LASTEXITCODE -ne 0) { exit 2 }'];
 
 function quoted(word: string, shell: Shell): string {

@@ -60,7 +60,7 @@ export function less(a: Value, b: Value, orEqual: boolean, steps: Steps): boolea
   return orEqual ? order <= 0 : order < 0;
 }
 
-/** By code points: UTF-16 sorts the characters from U+E000 to U+FFFF after those beyond them. */
+/** Compares by code points: UTF-16 sorts the characters from U+E000 to U+FFFF after those beyond them. */
 export function compareText(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   let at = 0;

@@ -21,7 +21,7 @@ export interface Part {
   readonly type: Type;
   readonly run: Run;
   readonly offset: number;
-  /** Of a literal. */
+  /** The value, if the part is a literal. */
   readonly literal?: Value;
 }
 

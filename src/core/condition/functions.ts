@@ -66,7 +66,7 @@ function global(name: string, overloads: Overload[], call: FunctionOfLanguage['c
 }
 
 /**
- * A function of ours. Each character costs more than in CEL's functions (by default 8 times as much), and the function
+ * A function of ours. Each character costs more than in CEL's functions (by default 8 times as much), and `call`
  * returns null for what it does not understand.
  */
 function ours(

@@ -9,7 +9,7 @@ export interface Token {
   kind: 'name' | 'int' | 'literal' | 'symbol' | 'end';
   /** As it stands in the condition. */
   text: string;
-  /** Of a literal: doubles and strings. Ints stay text, because the sign before them belongs to their range. */
+  /** The value of a double or a string. Ints stay text, because their range depends on the sign before them. */
   value?: Value;
   type?: 'double' | 'string';
   offset: number;

@@ -43,7 +43,7 @@ interface Entry {
 type Index = ReadonlyMap<string, readonly Entry[]>;
 
 interface Compiled {
-  /** Of one part, which is the last of a path. */
+  /** Entries of one part, which has to be the last part of a path. */
   files: Index;
   others: Index;
   /** All of them, by the first letter of the first part. */

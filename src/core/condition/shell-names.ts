@@ -11,7 +11,7 @@ const GRAMMAR = words(`
   if then else elif fi for foreach in do done while until repeat case esac select function time coproc always end
   nocorrect noglob`);
 
-/** Of bash, dash or zsh. */
+/** Builtins of bash, dash or zsh that are not plain. */
 const BUILTINS = words(`
   . source eval exec command builtin trap alias unalias hash unhash rehash enable disable fc history r hist
   set unset setopt unsetopt shopt emulate export readonly declare typeset local integer float private nameref let

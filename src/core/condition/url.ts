@@ -25,12 +25,12 @@ const MAX_HOST = 253;
 /** What parsers map in different ways, or to nothing; ß and ς are among them. */
 const MAPPED = /[^\p{L}\p{N}\p{M}.-]|\p{Default_Ignorable_Code_Point}|[ßς]/u;
 
-/** In lower case and in punycode; an IPv6 address keeps its brackets and is written in its shortest form. */
+/** The host in lower case and in punycode; an IPv6 address keeps its brackets and is written in its shortest form. */
 export function urlHost(url: string): string | null {
   return partsOf(url)?.host ?? null;
 }
 
-/** In lower case and without the colon. */
+/** The scheme in lower case and without the colon. */
 export function urlScheme(url: string): string | null {
   return partsOf(url)?.scheme ?? null;
 }

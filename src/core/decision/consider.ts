@@ -34,7 +34,7 @@ export const NONE_PASSED: PassedOver = { allow: null, require_approval: null };
 interface Held {
   index: number;
   condition: number | null;
-  /** Of the rules above this one. */
+  /** The rules above this one that were passed over. */
   passedOver: PassedOver;
 }
 

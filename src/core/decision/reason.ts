@@ -65,7 +65,7 @@ export interface Asks extends OfRule {
   /** The condition that could not be evaluated, for which the rule holds the call. */
   condition?: number | undefined;
   nearest?: PassedOver | undefined;
-  /** Of a call that was freed. */
+  /** Set if the call was freed but could not be forwarded. */
   noPlace?: NoPlace | undefined;
 }
 

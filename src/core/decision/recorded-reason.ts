@@ -1,7 +1,7 @@
-// A reason (reason.ts) as the audit log stores it: canonical JSON after the character that RFC 7464 puts before a JSON text.
-// Entries of earlier versions have an English sentence there, in which people may have chosen words, but no control
-// character: names and the texts of rules never could contain one. So neither is taken for the other. What cannot be read
-// here, such as a code of a later version, stays a text.
+// A reason (reason.ts) as the audit log stores it: canonical JSON after the character that RFC 7464 puts before a JSON
+// text. Entries of earlier versions have an English sentence there, in which people may have chosen words, but no
+// control character: names and the texts of rules could not contain one in any version. So neither is taken for the
+// other. What cannot be read here, such as a code of a later version, stays a text.
 
 import { canonicalJson } from '../wire/canonical.ts';
 import { isObject, type Json } from '../wire/json.ts';

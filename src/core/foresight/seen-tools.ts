@@ -90,7 +90,7 @@ interface Named {
   toolName: string;
 }
 
-/** By server, then by name. */
+/** Compares two tools by server, then by name. */
 export function byName(a: Named, b: Named): number {
   return compare(a.serverName, b.serverName) || compare(a.toolName, b.toolName);
 }

@@ -24,12 +24,12 @@ export interface Seen extends SeenPeriod {
   /** The policy that the key has now. */
   policy: Policy;
   /** Calls of which it is not known what was called. */
-  untold: number;
+  unidentified: number;
   /** Calls that an earlier version recorded. */
   earlier: number;
   /** What became of the questions of the key in this time. */
   outcomes: readonly remarks.Outcomes[];
-  /** For what was never used, a longer time is looked at. */
+  /** A longer period, by which it is judged what was not used. */
   longer: SeenPeriod;
   /** The tools that the servers of the key offer. */
   offered: readonly { serverName: string; toolName: string }[];
@@ -65,19 +65,22 @@ const LEFT_OUT =
   'These tools were called less often and are left out, because a policy cannot be longer. They are denied here:';
 const UNMATCHED = 'No rule applied to the calls of these tools. They stay denied:';
 
-function header({ keyName, policy, from, to, untold, earlier }: Seen, tools: readonly SeenTool[]): string[] {
+function header(
+  { keyName, policy, from, to, unidentified, earlier }: Seen,
+  tools: readonly SeenTool[],
+): string[] {
   const calls = tools.reduce((sum, tool) => sum + tool.calls, 0);
   const what =
     calls === 0
       ? 'no calls'
       : `${remarks.counted(calls, 'call')} of ${remarks.counted(tools.length, 'tool')}`;
   const rules = `Each rule is one of the policy ${safeJson(policy.name)}, version ${policy.version}, for one tool. All other tools are denied.`;
-  const unknown = `${remarks.counted(untold, 'further call')} cannot be told apart any more, so rules for them may be missing.`;
+  const unknown = `${remarks.counted(unidentified, 'further call')} cannot be told apart any more, so rules for them may be missing.`;
   const old = `${remarks.counted(earlier, 'call')} of an earlier version of Toolgate can be read in part only, so some rules may not be needed.`;
   return [
     `Suggested for the key ${safeJson(keyName)} from what it did between ${time(from)} and ${time(to)}: ${what}.`,
     calls === 0 ? 'So every tool is denied.' : rules,
-    ...(untold > 0 ? [unknown] : []),
+    ...(unidentified > 0 ? [unknown] : []),
     ...(earlier > 0 ? [old] : []),
   ];
 }

@@ -31,9 +31,9 @@ type Suggest = (name: string) => string;
 
 export const MAX_CONDITIONS = 2_000;
 export const MAX_LIMITS = 1_000;
-/** Instructions of all different patterns of a policy. To compile so many takes a quarter of a second. */
+/** The most instructions of all different patterns of a policy. To compile so many takes a quarter of a second. */
 export const MAX_INSTRUCTIONS = 50_000;
-/** Of all rules together. */
+/** The most items in the lists `show` and `notify` of all rules together. */
 export const MAX_LISTED = 20_000;
 /** So many wrong names are compared with those of all limits: with 1,000 long ones, that takes 75 ms each. */
 const MAX_SUGGESTED = 5;

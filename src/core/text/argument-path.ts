@@ -7,7 +7,7 @@ import { codePoints } from './text-length.ts';
 /** The names and indexes that lead to a value in the arguments. */
 export type Path = readonly (string | number)[];
 
-/** In characters (code points), of a path that somebody writes. */
+/** The most characters (code points) of a path that somebody writes. */
 export const MAX_PATH = 500;
 
 /** The value at a path, or undefined if the arguments have none. */

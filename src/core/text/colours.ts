@@ -1,5 +1,5 @@
-// Parts of a value that an approver reads, for colours: JSON, SQL, shell commands and diffs. The parts put together are the
-// text itself, character by character, so that colours never hide anything; where a text is read wrongly, only a colour is
+// Parts of a value that an approver reads, for colours: JSON, SQL, shell commands and diffs. The parts put together are
+// the text itself, character by character, so that colours hide nothing; where a text is read wrongly, only a colour is
 // wrong. Each pattern takes time in proportion to the text: a quotation that is not closed goes to the end.
 
 export type Language = 'json' | 'sql' | 'shell' | 'diff';
@@ -11,7 +11,7 @@ export interface Part {
   kind: Kind | null;
 }
 
-/** In UTF-16 units. A longer text has no colours. */
+/** The longest text, in UTF-16 units, that has colours. */
 const MOST = 65_536;
 
 const SQL_WORDS =

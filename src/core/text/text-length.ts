@@ -1,6 +1,7 @@
-// How long a text is in other units than its own, which are those of UTF-16. Nothing is encoded for it.
+// How long a text is in characters or in bytes of UTF-8. JavaScript counts UTF-16 units; these functions count without
+// encoding the text.
 
-/** In characters (code points), up to a place in UTF-16 units. */
+/** How many characters (code points) the text has, up to a place in UTF-16 units. */
 export function codePoints(text: string, end = text.length): number {
   let count = end;
   // The first half of a pair is looked for first, because most texts have none.
@@ -9,7 +10,7 @@ export function codePoints(text: string, end = text.length): number {
   return count;
 }
 
-/** In bytes of UTF-8. Half of a surrogate pair counts as two. */
+/** How many bytes of UTF-8 the text takes. Half of a surrogate pair counts as two. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let at = 0; at < text.length; at++) {

@@ -5,7 +5,7 @@ import { DAY, MINUTE } from './duration.ts';
 import { findZone, type Zone } from './zone.ts';
 
 export interface Hours {
-  /** By weekday, from Monday. */
+  /** Whether each weekday is open, from Monday on. */
   days: readonly boolean[];
   /** In milliseconds of the day. Hours that end before they begin go on into the next day. */
   begin: number;

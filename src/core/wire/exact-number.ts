@@ -1,5 +1,5 @@
-// JSON numbers that a double cannot represent exactly (long integers, many digits) are kept as text, so that two
-// different calls never look the same.
+// JSON numbers that a double cannot represent exactly (long integers, many digits) are kept as text, so that calls with
+// different numbers stay different.
 
 /** A number that a double cannot represent exactly. */
 export class ExactNumber {

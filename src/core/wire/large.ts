@@ -3,7 +3,7 @@
 
 import type { Json } from './json.ts';
 
-/** In characters. The digest of so long a text takes 0.2 ms. */
+/** The size, in characters, from which arguments are large. The digest of so long a text takes 0.2 ms. */
 const LARGE = 65_536;
 /** What a value or a name counts beside its characters: the digest of 500 members takes as long as that of the text. */
 const VALUE = 128;

@@ -50,9 +50,9 @@ interface PermittedAnswer extends Resolve {
   by: Actor | 'link';
   /** Null for the link and for the admin token. */
   operatorId: string | null;
-  /** Of the grant. */
+  /** How the grant is bound, if the answer opens one. */
   bounds: Bounds;
-  /** Null if none is needed. */
+  /** The verified proof; null if none is needed. */
   proven: Proven | null;
   at: number;
   /** The error if the question has ended before. */
@@ -90,7 +90,7 @@ async function isOpen(tx: Transaction, { now }: Deps, id: string): Promise<boole
   return approval !== null && ended(approval, now()) === null;
 }
 
-/** Only after the commit: a question that was not answered after all still has to be shown. */
+/** Must be called after the commit: if that fails, the question is still open and its details have to be shown. */
 export function letDetailsGo({ details }: Deps, { id, shows }: ApprovalRecord): void {
   if (shows === 1) details.drop(id);
 }

@@ -63,7 +63,7 @@ export interface Exchanging {
 
 export class DetailsExchange {
   readonly #with: Exchanging;
-  /** By the id of the question. */
+  /** The questions of this replica under way, by their ids. */
   readonly #asked = new Map<string, Asked>();
   readonly #waiting: (() => void)[] = [];
   #asking = 0;
@@ -171,7 +171,7 @@ export class DetailsExchange {
     }
   }
 
-  /** Whether the question was never heard before. It remembers it. */
+  /** Whether the question is a new one. It is remembered from now on. */
   #isNew({ id }: Question, now: number): boolean {
     for (const [heard, until] of this.#heard) {
       if (until > now) break;

@@ -1,5 +1,5 @@
 // The details of calls that wait for approval: what an approver is shown of their arguments. They are held in memory
-// only, as bytes with a bound, and never written anywhere. They are let go, and overwritten, when the approval ends.
+// only, as bytes with a bound, and are not stored. They are let go, and overwritten, when the approval ends.
 // details-exchange.ts gets them from the replica that judged the call. Who may see them is not decided here.
 
 import { beginningOf, type Details } from '../../core/approvals/details.ts';

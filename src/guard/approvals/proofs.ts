@@ -95,7 +95,7 @@ export async function prove(
   return { given, approvalId, operatorId, action, nonce, ...kept, response: JSON.stringify(response) };
 }
 
-/** In the transaction of the answer, with the lock on operators. */
+/** Must be called in the transaction of the answer, which holds the lock on operators. */
 export async function keepProof(
   tx: Transaction,
   { given, ...proven }: Proven,

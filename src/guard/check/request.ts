@@ -59,9 +59,9 @@ export interface Verdict {
   expiresAt?: number;
   /** What the person wrote who denied the same call before. */
   note?: string;
-  /** Of a call on `/mcp` that would have passed, and for which there was no place. */
+  /** Set for a call on `/mcp` that is denied only because too many others are under way. */
   unplaced?: true;
-  /** Of a call that waits: too few people could approve it. `message` says so too. */
+  /** Set for a call that waits, if too few people could approve it. `message` says so too. */
   lacking?: Lacking;
   latencyMs: number;
 }

@@ -17,7 +17,7 @@ const POLL_MS = 1000;
 const RUN = 50;
 /**
  * The loop rests this many times as long as each piece of a batch took, so that it takes at most a tenth of a core from
- * checks, and never more than half a millisecond at once. This is enough to seal 8,000 entries per second.
+ * checks, and about half a millisecond at once. This is enough to seal 8,000 entries per second.
  */
 const REST = 9;
 /**

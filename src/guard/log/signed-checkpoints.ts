@@ -28,7 +28,7 @@ export async function requireSigned(record: CheckpointRecord, key: VerifierKey):
 
 /**
  * The number of places that the newest checkpoint has given up. They are signed before anything is deleted, so that a
- * verification never mistakes retention for tampering.
+ * verification does not mistake retention for tampering.
  */
 export async function givenUpPlaces(db: Queries, key: VerifierKey): Promise<number> {
   const newest = await newestSigned(db, key);

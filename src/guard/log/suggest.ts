@@ -22,9 +22,9 @@ import { ruleDigest } from '../rule-digest.ts';
 import { byVersion, countedCalls } from './counted-calls.ts';
 import { inTurn, nextTurn, Slices } from './long-reads.ts';
 
-/** Of all servers together. */
+/** The most tools that are read of what all servers of the key offer. */
 const MOST_OFFERED = 10_000;
-/** For so many tools it is read what people answered: those about which they were asked most often. */
+/** What people answered is read for so many tools: those about which they were asked most often. */
 const MOST_ASKED = 200;
 
 /** The text of a policy for what the key did since a time. */
@@ -57,7 +57,7 @@ async function currentPolicy(db: Queries, id: string): Promise<CompiledPolicy> {
   throw new GuardError('conflict', 'The policy of this key cannot be read, and a suggestion begins with it.');
 }
 
-type Counted = Pick<Seen, 'from' | 'to' | 'tools' | 'untold' | 'earlier'>;
+type Counted = Pick<Seen, 'from' | 'to' | 'tools' | 'unidentified' | 'earlier'>;
 
 /** The calls of the key. Those of one policy version are looked at together, so that it is read once. */
 async function seenSince(
@@ -80,7 +80,7 @@ async function seenSince(
       await slices.next();
     }
   }
-  return { from, to, tools, untold: others, earlier };
+  return { from, to, tools, unidentified: others, earlier };
 }
 
 /**

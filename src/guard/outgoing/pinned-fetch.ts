@@ -1,5 +1,5 @@
 // A fetch that connects to an address that was checked, and sends the original host name in Host and TLS (pins.ts).
-// Redirects are never followed. The runtime keeps connections alive. client/ is what tool servers are called with.
+// Redirects are never followed. The runtime keeps connections alive. Calls of tool servers use client/ instead.
 
 import type { TargetRules } from './addresses.ts';
 import { type Pin, Pins, type Surroundings } from './pins.ts';

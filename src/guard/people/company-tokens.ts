@@ -37,7 +37,10 @@ import { link, noteVerified, provision, removed } from './single-sign-on.ts';
 export const MAX_TOKENS_PER_PERSON = 200;
 /** How many new tokens are looked at at once: while the issuer is slow, they must not take the place of other credentials. */
 const MAX_ADMITTING = 100;
-/** Whoever comes by a token becomes a user. Roles are never changed: a token gives access to no more than tools. */
+/**
+ * Somebody who is new and comes with a token gets the role `user`. A token changes no role: it gives access to tools
+ * only.
+ */
 const RULES: ClaimRules = {
   oidcAllowedDomains: [],
   oidcRoleClaim: '',

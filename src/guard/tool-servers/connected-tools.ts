@@ -193,8 +193,8 @@ function digestOf(seen: SeenDefinition): DigestedDefinition {
 }
 
 /**
- * A server must not fill the store. Old pins are never dropped: the server could then show another definition
- * unnoticed.
+ * A server must not fill the store. Old pins are not dropped to make room: the server could then show another
+ * definition unnoticed.
  */
 function requireRoom(pins: readonly Pin[], found: readonly News[]): void {
   const names = pins.length + found.filter(each => each.is === 'first').length;

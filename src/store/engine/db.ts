@@ -66,7 +66,7 @@ export interface Lane extends Queries {
 }
 
 export interface Db extends Lane {
-  /** A lane with its own connection, so that work there never waits for a connection. */
+  /** A lane with its own connection, so that work there does not wait until others give one back. */
   lane(): Lane;
   /**
    * Runs `work` without time limits, and only while no other process runs such work on the same store. `onWait` is called

@@ -5,13 +5,16 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { FatalStoreError } from './db.ts';
 
-/** Of the header of a database: what it is, its page size, and the two bytes of its mode. */
+/** What is read of the header of a database: its magic text, its page size, and the two bytes of its mode. */
 const HEADER_BYTES = 20;
 const PAGE_SIZE_AT = 16;
 const MODE_AT = 18;
 /** The mode of a database with a write-ahead log. A copy that `toolgate backup` wrote has another one. */
 const HAS_LOG = 2;
-/** Of the index of the log, as https://sqlite.org/walformat.html has it: its number of pages, and what its header has too. */
+/**
+ * What is read of the index of the log (https://sqlite.org/walformat.html): its number of pages, and the salt that the
+ * header of the log has too.
+ */
 const INDEX_BYTES = 40;
 const PAGES_AT = 16;
 const INDEX_SALT_AT = 32;

@@ -38,7 +38,7 @@ function suggest(policy: CompiledPolicy, calls: readonly SeenCall[], more: Parti
     from: FROM,
     to: TO,
     tools,
-    untold: 0,
+    unidentified: 0,
     earlier: 0,
     outcomes: [],
     longer,

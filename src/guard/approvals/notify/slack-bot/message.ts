@@ -94,7 +94,8 @@ function detailTexts(shown: Shown): string[] {
 }
 
 /**
- * Nobody approves here what the message does not show: the page where it can be seen comes first. Denying is always safe.
+ * Nobody can approve here what the message does not show: the link to the page that shows it comes first. A call can be
+ * denied without having been seen.
  */
 function buttons({ approval, pageUrl }: About, shown: Shown): object[] {
   const review = { ...button(REVIEW, 'toolgate_open'), url: pageUrl };
