@@ -17,7 +17,7 @@ export function whenAnswering(work: () => void): () => void {
   };
 }
 
-/** Whether the same request may succeed later: nobody answered, or not now. */
+/** Whether the same request may succeed later: the service did not answer, or could not answer now. */
 export function passes(error: Error | null): boolean {
   return error instanceof Refusal && [0, 502, 503, 504].includes(error.status);
 }

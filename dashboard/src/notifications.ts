@@ -27,7 +27,7 @@ function choose(on: boolean): void {
   else localStorage.removeItem(STORED);
 }
 
-/** Asks for the browser's permission. It is called by a button only: nobody is asked without having wanted it. */
+/** Asks for the browser's permission. Only a button calls it, so that the browser asks nobody who did not want it. */
 export async function startNotifications(): Promise<void> {
   const permission = await Notification.requestPermission();
   choose(permission === 'granted');
@@ -93,7 +93,7 @@ function showOne({ referenceId, serverName, toolName, keyId }: Approval): void {
   if (shown !== null) open.set(referenceId, shown);
 }
 
-/** Several tabs may tell the same: of notifications with the same tag the browser shows one. */
+/** Several tabs may report the same call: of notifications with the same tag the browser shows one. */
 function show(tag: string, title: string, body: string, path: string): Notification | null {
   try {
     const notification = new Notification(title, { body, tag });

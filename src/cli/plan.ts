@@ -1,5 +1,5 @@
-// Plans the steps that make the service's policies, keys and webhooks as a resources file says. Nothing is ever
-// deleted. Keys are matched by name, or by id where several have the same name. A revoked key is not made again.
+// Plans the steps that make the service's policies, keys and webhooks as a resources file says. Nothing is deleted.
+// Keys are matched by name, or by id where several have the same name. A revoked key is not made again.
 
 import type {
   Key,

@@ -4,7 +4,7 @@
 import type { Detail, TraceStep } from '../core/decision/trace.ts';
 import { type Rule, ruleLabel } from '../core/policy/policy.ts';
 
-/** No lines if no rule has anything to tell beyond the decision itself. */
+/** No lines if no rule has hours, conditions or a limit to explain. */
 export function traceLines({ rules }: { rules: readonly Rule[] }, trace: readonly TraceStep[]): string[] {
   if (trace.every(step => step.details.length === 0)) return [];
   return trace.flatMap(step => {

@@ -1,4 +1,4 @@
-// The checks of the ways to people: mail server, Slack, and the addresses of other channels. Nothing is ever posted: the
+// The checks of the ways to people: mail server, Slack, and the addresses of other channels. Nothing is posted: the
 // mail server and Slack are asked whether they accept our credentials, and other servers are only connected to.
 
 import { type Channel, typeOf } from '../core/channels/channels.ts';

@@ -1,5 +1,5 @@
-// The checks of the two secrets of the service: that the master key is there and belongs to the store, and that the admin
-// token can be had. Neither is ever made here.
+// The checks of the two secrets of the service: that the master key is there and belongs to the store, and that the
+// admin token can be had. Neither is made here.
 
 import { statSync } from 'node:fs';
 import { storedFingerprint } from '../guard/first-start.ts';

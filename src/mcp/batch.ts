@@ -143,7 +143,7 @@ class Batch {
 
   answered(at: number, { message, refusal }: Member): void {
     const isLarge = this.rations[at]?.isLarge === true;
-    // A small one counts for nobody, and what is parsed takes many times the memory of its text.
+    // A small answer does not count for the key, so it is kept as text: parsed, it would take many times the memory.
     this.#answers[at] = message === null || isLarge ? message : writeJson(message);
     this.refusals[at] = refusal;
     this.#ready.push(at);
@@ -235,7 +235,6 @@ async function member(message: RpcMessage, answer: Promise<ReplyOrStream>): Prom
   }
 }
 
-/** Answers calls of the same tool. */
 async function answerCalls(
   services: McpServices,
   asked: ClientRequest,

@@ -212,7 +212,7 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
   };
 }
 
-/** What the client is told of a verdict, which is committed. */
+/** The answer to the client for a committed verdict. */
 function answerFor(
   services: CallServices,
   call: Begun,

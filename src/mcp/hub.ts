@@ -216,7 +216,7 @@ export class Hub {
 
   /**
    * Somebody has signed in to a server, or out. What is open, and what is known of its tools, belongs to the account
-   * before, so it is given up, and those who see other tools now are told.
+   * before, so it is given up, and clients that see other tools now are notified.
    */
   #signedIn(about: string): void {
     const [keyId = '', toolId = '', personId = ''] = about.split(' ');

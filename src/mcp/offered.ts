@@ -192,7 +192,8 @@ const HASH_CHARS = 10;
 
 /**
  * The full name, as long as model APIs accept it. A name with a character outside `[A-Za-z0-9_-]`, or with more than 64
- * characters, is shortened and given a hash of the whole, so that it never changes and no two tools share it.
+ * characters, is shortened and given a hash of the whole, so that it stays the same, and two tools do not get the same
+ * name.
  */
 function exposedName(fullName: string): string {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(fullName)) return fullName;

@@ -1,6 +1,7 @@
 // Our side of one Connected Tool. The connection is opened when it is first needed, opened again after it broke (with
 // growing pauses), and closed when it is idle. It decides nothing: a call reaches it only after a committed allow.
-// negotiate.ts finds out the upstream's era, upstream-request.ts sends one request, upstream-health.ts knows how it does.
+// negotiate.ts finds out the upstream's era, upstream-request.ts sends one request, upstream-health.ts keeps its
+// health.
 
 import type { JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';

@@ -1,7 +1,7 @@
 // The wire to a Connected Tool that is a child process, with one JSON message per line. Only commands from the
 // operator's file are started, as an exact argv, with an environment that holds only what the file and an allow-list
-// give. Standard error may repeat arguments, so it is counted and dropped. No child outlives this process, however this process
-// ends.
+// give. Standard error may repeat arguments, so it is counted and dropped. The process group of a child ends with this
+// process, even if this process is killed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';

@@ -1,4 +1,4 @@
-// What is known about the details of held calls; never what they say.
+// Counts about the details of held calls, without their contents.
 
 import type { MetricFamily } from '../core/wire/metric.ts';
 import type { DetailsFigures } from '../guard/approvals/details.ts';

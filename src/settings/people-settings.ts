@@ -50,7 +50,6 @@ export const NOTIFY_SETTINGS = {
   notifyUrl: secret('TOOLGATE_NOTIFY_URL', webUrl, 'URL that receives each notification as a JSON POST.'),
 };
 
-/** Single sign-on. */
 export const SIGN_ON_SETTINGS = {
   oidcIssuer: optional(
     'TOOLGATE_OIDC_ISSUER',

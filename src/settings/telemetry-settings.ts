@@ -159,7 +159,6 @@ type Values = {
 
 export type Signal = 'traces' | 'metrics' | 'logs';
 
-/** Where one signal is sent. */
 export interface SignalTarget {
   signal: Signal;
   url: string;

@@ -17,7 +17,7 @@ import { TRACES, tracesRequest } from './otlp-traces.ts';
 import { samplerOf } from './sampler.ts';
 import { createTracer } from './tracer.ts';
 
-/** What telemetry reads, and whom it tells about itself. */
+/** What telemetry reads of the process, and where it reports its own failures. */
 export interface TelemetryHost {
   version: string;
   /** Whether there are other processes with the same settings, as with `serve --workers`. */
@@ -64,7 +64,6 @@ export class Telemetry {
     this.#readings = this.#metrics && setInterval(read, config.otelMetricInterval).unref();
   }
 
-  /** Sends a line of the log. */
   log(line: string): void {
     const record = this.#logs === null ? null : recordOf(line);
     if (record !== null) this.#logs?.add(record);

@@ -83,7 +83,7 @@ class RecordedSpan implements Span {
   }
 }
 
-/** A span that is not sent. Spans within it are the same one, because nobody can tell them apart. */
+/** A span that is not sent. Spans within it are the same object, because nothing distinguishes them. */
 class SilentSpan implements Span {
   readonly spanId = randomHex(8);
   readonly sampled = false;

@@ -79,7 +79,6 @@ interface FormDialogProps {
   children: ComponentChildren;
 }
 
-/** A dialog around a form. */
 export function FormDialog({ action, submit, danger = false, children, ...dialog }: FormDialogProps) {
   const { busy, error, run, clear } = useAction();
   const close = () => {

@@ -71,7 +71,7 @@ const TEST: Column<NotificationChannel> = {
   cell: channel => channel.type !== 'terminal' && <Test of={channel} />,
 };
 
-/** A channel is tested by its name; `default` may have several types, and each of them is told. */
+/** A channel is tested by its name; `default` may have several types, and each of them gets a message. */
 function Test({ of: { name, type } }: { of: NotificationChannel }) {
   const { busy, error, run } = useAction();
   const send = () =>

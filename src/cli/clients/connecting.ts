@@ -117,7 +117,7 @@ async function requireGuarded(io: IO, { client, options, choice, key, paths }: W
 const UNKNOWN =
   'Toolgate or its data is in the folder at hand. Whether the policy of the key lets the agent change it was not looked at, because there is no admin token, or no answer: move it elsewhere, or give --admin-token.';
 
-/** What the policy of the key says; null if nobody can be asked. A new key needs an answer anyway. */
+/** What the policy of the key says; null if the service cannot be asked. For a new key it has to answer anyway. */
 async function rulesOf(
   io: IO,
   options: Options,

@@ -1,5 +1,5 @@
 // TOML: our table comes at the end of the file, where it is valid whatever precedes it. The runtime reads TOML but does
-// not say where a fault is, so that is found by reading ever more lines.
+// not say where a fault is, so the fault is found by reading beginnings of different lengths.
 
 import { tomlTable } from '../../core/clients/written.ts';
 import type { Json } from '../../core/wire/json.ts';

@@ -30,7 +30,10 @@ export function presence(text: string, format: Format, entries: readonly Entry[]
   return there === 0 ? 'none' : there === wanted.length ? 'all' : 'some';
 }
 
-/** `written` are the edits that were made here before: what they inserted is ours, whatever became of it. */
+/**
+ * `written` are the edits that were made here before: what they inserted is ours, even if somebody has changed it
+ * since.
+ */
 export function putEntries(
   text: string,
   format: Format,

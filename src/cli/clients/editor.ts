@@ -19,7 +19,6 @@ export interface Editor {
   drop: (text: string, entry: Entry) => Edit;
 }
 
-/** How lines end in this text. */
 export function endOfLine(text: string): string {
   return text.includes('\r\n') ? '\r\n' : '\n';
 }

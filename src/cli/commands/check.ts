@@ -54,7 +54,7 @@ function duration(text: string): number {
 
 async function check(io: IO, server: string, tool: string, options: Options): Promise<void> {
   io.exit(EXIT.noAnswer);
-  // What is wrong with the command itself is told first.
+  // Faults of the command itself are reported first.
   const args = options.args === undefined ? undefined : exact(await readCallArgs(io, options.args));
   const key = keyOf(io, options);
   const client = clientFor(io, key, options);

@@ -1,5 +1,5 @@
 // toolgate keys: the long-lived credentials. A new key is printed once, alone on stdout, so that a script can store it;
-// no other secret is ever printed.
+// these commands print no other secret.
 
 import type { Command } from 'commander';
 import type { Key, KeyWithSecret } from '../../core/api/resources.ts';

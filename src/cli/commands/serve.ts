@@ -89,7 +89,7 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
   }
 }
 
-/** A terminal is read by a person; whatever else standard output is, it may well be kept. */
+/** A person reads a terminal; anything else that standard output leads to may keep what is printed. */
 function prints(io: IO, { printSecrets }: Config): boolean {
   return printSecrets === 'always' || (printSecrets === 'terminal' && io.stdout.isTTY);
 }

@@ -1,5 +1,5 @@
-// toolgate tools connect and sign-out: signs in for a key to a server that wants OAuth, and ends that sign-in. The person
-// signs in in a browser; this prints the address and waits. Nobody ever sees a server's token.
+// toolgate tools connect and sign-out: signs in for a key to a server that wants OAuth, and ends that sign-in. The
+// person signs in in a browser; this prints the address and waits. The server's token stays in the service.
 
 import type { Command } from 'commander';
 import type { ConnectedTool } from '../../core/api/resources.ts';
@@ -52,7 +52,7 @@ export function connectCommand(io: IO): Command {
       if (options.json) return printJson(io, { url });
       io.stdout.write(`${url}\n`);
       if (!options.wait) return;
-      // Nothing would tell the new sign-in from the one that there is.
+      // A new sign-in could not be distinguished from the existing one.
       if (tool.signIn?.state === 'signed_in')
         return say(io, `"${tool.name}" is ${signInOf(tool)}. Open this address to sign in again.`);
       say(

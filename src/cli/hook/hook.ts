@@ -71,7 +71,7 @@ async function ask(options: HookOptions, credentials: Credentials, { env, stdin 
   const service = new Service(credentials.baseUrl, traceOf(env));
   const pending = options.pending === 'ask' && !isAttended(agent, env) ? 'deny' : options.pending;
   const judge = (credential: string) =>
-    service.judge(`/v1/hooks/${agent}/command?pending=${pending}`, credential, event);
+    service.askForVerdict(`/v1/hooks/${agent}/command?pending=${pending}`, credential, event);
 
   const run = credentials.key.startsWith(KEY) ? runOf(fields) : null;
   const folder = join(folderOf(env, 'XDG_STATE_HOME', '.local/state'), 'hooks');
@@ -96,7 +96,7 @@ function fieldsOf(event: Uint8Array): Record<string, unknown> {
   }
 }
 
-/** Whether somebody may be at the terminal. Most agents do not tell. */
+/** Whether somebody may be at the terminal. Most agents do not say so. */
 function isAttended(agent: AgentName, env: Env): boolean {
   const { unattended } = AGENTS[agent];
   return unattended === undefined || !unattended.values.test(env[unattended.variable] ?? '');

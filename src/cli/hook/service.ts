@@ -51,8 +51,8 @@ export class Service {
     this.#trace = trace;
   }
 
-  /** What to tell the agent; null when the credential is not accepted. */
-  async judge(path: string, credential: string, event: Uint8Array): Promise<Outcome | null> {
+  /** The outcome for the agent; null when the credential is not accepted. */
+  async askForVerdict(path: string, credential: string, event: Uint8Array): Promise<Outcome | null> {
     const { status, error, body } = await this.#send('POST', path, credential, event);
     if (status === 401 || error === 'unauthenticated') return null;
     const outcome = status === 200 ? outcomeOf(parsed(body)) : null;

@@ -1,5 +1,5 @@
 // One session of ours for each run of the agent, so that limits and approvals per session work. Its token is kept in a
-// file, because every call of a run is a process of its own. The name of the file tells nothing: it is a hash.
+// file, because every call of a run is a process of its own. The name of the file is a hash, which reveals nothing.
 
 import {
   chmodSync,

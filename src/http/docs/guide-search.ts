@@ -82,7 +82,7 @@ export function search(sections: readonly Section[], words: readonly string[]): 
 
 /**
  * The same words, with each that no section has replaced by one of the headings that is close to it; null if that finds
- * nothing either. Headings have few words, so that a stranger who mistypes on purpose costs little.
+ * nothing either. Headings have few words, so such a search costs little even if strangers mistype on purpose.
  */
 export function meantWords(sections: readonly Section[], words: readonly string[]): string[] | null {
   const known = new Set(

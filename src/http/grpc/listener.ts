@@ -65,7 +65,7 @@ export class GrpcListener {
     });
   }
 
-  /** Throws if nobody can listen there. */
+  /** Throws if the port cannot be opened. */
   static async open(options: GrpcOptions): Promise<GrpcListener> {
     const listener = new GrpcListener(options);
     const { host, port, reusePort } = options;
@@ -117,7 +117,7 @@ export class GrpcListener {
   async #answer(stream: ServerHttp2Stream, bytes: Buffer, metadata: Metadata): Promise<void> {
     const { answer, refusal } = this.#options;
     const isWhole = bytes.length >= PREFIX && bytes.readUInt32BE(1) === bytes.length - PREFIX;
-    // The first byte says whether the message is compressed; we never offer to read that.
+    // The first byte says whether the message is compressed, which this listener does not support.
     if (!isWhole || bytes[0] !== 0) return send(stream, refusal);
     send(stream, await answer(bytes.subarray(PREFIX), metadata).catch(() => refusal));
   }

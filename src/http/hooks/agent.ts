@@ -28,7 +28,7 @@ export interface Output {
 export interface AgentDoor {
   /** The call that an event is about, or null if it is about none. It throws for an event that it does not know. */
   readCall: (event: JsonObject) => DoorCall | null;
-  /** What the agent can be told of a call that waits, besides that it is denied. */
+  /** The answers that the agent understands for a call that waits, besides a denial. */
   ways?: (event: JsonObject) => readonly Pending[];
   /** What its command writes and returns. */
   speak: (answer: AgentAnswer, event: JsonObject) => Output;
@@ -46,7 +46,7 @@ export const output = (stdout: string): Output => ({ stdout, stderr: '', exitCod
 export const json = (answer: JsonObject): Output => output(`${JSON.stringify(answer)}\n`);
 export const blocked = (reason: string): Output => ({ stdout: '', stderr: `${reason}\n`, exitCode: 2 });
 
-/** What an agent is told of a verdict; `waits` says what becomes of a call that waits. */
+/** The answer to an agent for a verdict; `waits` says what becomes of a call that waits. */
 export function agentAnswerOf(verdict: Verdict, waits: Pending, handedTo?: HandedTo): AgentAnswer {
   const { decision, reason, referenceId } = verdict;
   if (decision !== 'pending') return { decision, reason: refusalText(verdict) };
@@ -54,12 +54,12 @@ export function agentAnswerOf(verdict: Verdict, waits: Pending, handedTo?: Hande
   return { decision: waits === 'defer' ? 'defer' : 'deny', reason: refusalText(verdict) };
 }
 
-/** What an agent is told if there is no verdict. */
+/** The reason in the answer to an agent if there is no verdict. */
 export function reasonOf({ message }: GuardError): string {
   return `Toolgate gave no verdict, so this call is refused. ${message}`;
 }
 
-/** Whether an event is about a call. It throws for one that is in neither list, because nobody knows what it is. */
+/** Whether an event is about a call. It throws for an unknown event, which is in neither list. */
 export function isCall(name: string | null, calls: readonly string[], { others }: Events): boolean {
   if (name !== null && calls.includes(name)) return true;
   if (name !== null && others.includes(name)) return false;

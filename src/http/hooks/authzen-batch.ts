@@ -80,7 +80,7 @@ export function orFault<T>(map: () => T): T | GuardError {
 
 type Item = CheckRequest | GuardError;
 type Outcome = Verdict | GuardError;
-type Judge = (questions: readonly CheckRequest[]) => Promise<Outcome[]>;
+type Submit = (questions: readonly CheckRequest[]) => Promise<Outcome[]>;
 
 /**
  * The answers, in the order of the items. An evaluation that could not be recorded is answered with `false` and the
@@ -89,12 +89,12 @@ type Judge = (questions: readonly CheckRequest[]) => Promise<Outcome[]>;
 export async function answersTo(
   items: readonly Item[],
   semantic: Semantic,
-  judge: Judge,
+  submit: Submit,
 ): Promise<DecisionAnswer[]> {
   const outcomes =
     semantic === 'execute_all'
-      ? await together(items, judge)
-      : await inTurn(items, semantic === 'permit_on_first_permit', judge);
+      ? await together(items, submit)
+      : await inTurn(items, semantic === 'permit_on_first_permit', submit);
   const failure = outcomes.find((each, at) => isFailure(each, items[at]));
   if (failure instanceof GuardError && outcomes.every(each => each instanceof GuardError)) throw failure;
   return outcomes.map(each => (each instanceof GuardError ? undecided(each) : decisionOf(each)));
@@ -107,17 +107,17 @@ function isFailure(outcome: Outcome, item: Item | undefined): boolean {
   return outcome instanceof GuardError && outcome !== item;
 }
 
-async function together(items: readonly Item[], judge: Judge): Promise<Outcome[]> {
-  const outcomes = await judge(items.filter((each): each is CheckRequest => !(each instanceof GuardError)));
+async function together(items: readonly Item[], submit: Submit): Promise<Outcome[]> {
+  const outcomes = await submit(items.filter((each): each is CheckRequest => !(each instanceof GuardError)));
   let next = 0;
   return items.map(each => (each instanceof GuardError ? each : (outcomes[next++] as Outcome)));
 }
 
 /** `last`: the decision after which no other is made. */
-async function inTurn(items: readonly Item[], last: boolean, judge: Judge): Promise<Outcome[]> {
+async function inTurn(items: readonly Item[], last: boolean, submit: Submit): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const item of items) {
-    const outcome = item instanceof GuardError ? item : ((await judge([item]))[0] as Outcome);
+    const outcome = item instanceof GuardError ? item : ((await submit([item]))[0] as Outcome);
     outcomes.push(outcome);
     const permitted = !(outcome instanceof GuardError) && outcome.decision === 'allow';
     // If a check failed, the store is probably away, and further checks would wait for it.

@@ -1,6 +1,6 @@
 // A door: how an agent, a gateway or another authorization API asks for the same check as `/v1/check`. Each door is two
 // pure functions, their request as our call and our verdict as their answer, and its own way to refuse. Whatever cannot
-// be read, authenticated or recorded is answered by that refusal, never by silence that they would take for yes.
+// be read, authenticated or recorded is answered by that refusal, because callers may take silence for permission.
 
 import type { z } from 'zod';
 import type { AgentCall } from '../../core/agents/acts.ts';

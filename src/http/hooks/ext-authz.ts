@@ -73,7 +73,7 @@ function decoded(segment: string): string | null {
   }
 }
 
-/** Some gateways copy headers of this answer into the request: only those that they are told to copy. */
+/** Some gateways copy headers of this answer into the request, but only those that their configuration names. */
 function allowed(toolCallId?: string): Response {
   const headers: Record<string, string> =
     toolCallId === undefined ? {} : { 'X-Toolgate-Tool-Call-Id': toolCallId };
@@ -99,8 +99,9 @@ const RPC_CODES: Record<string, number> = {
 };
 
 /**
- * A gateway that is told to go on when we fail (Envoy's `failure_mode_allow`) takes a status from 500 on for such a failure,
- * and nginx every one but 401 and 403. So a call that could not be judged or recorded is refused by 403, like any other.
+ * A gateway that is configured to go on when we fail (Envoy's `failure_mode_allow`) takes a status from 500 on for such
+ * a failure, and nginx every one but 401 and 403. So a call that could not be judged or recorded is refused by 403,
+ * like any other.
  */
 export function refuse(error: GuardError, id: Id | null): Response {
   const status = error.code === 'unauthenticated' ? 401 : 403;

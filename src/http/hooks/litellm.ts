@@ -113,8 +113,8 @@ function isEmpty(value: Json | null | undefined): boolean {
 }
 
 /**
- * A tool outside of a conversation: so LiteLLM asks about a call of its MCP gateway, in modes that it supports only if told
- * to. Newer versions add the texts in the arguments, but not where they stand.
+ * A tool outside of a conversation: so LiteLLM asks about a call of its MCP gateway, in modes that have to be turned on
+ * in LiteLLM. Newer versions add the texts in the arguments, but not where they stand.
  */
 function withoutArguments(): GuardError {
   return new GuardError(

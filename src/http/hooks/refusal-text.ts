@@ -1,4 +1,5 @@
-// What a caller is told about a call that may not proceed, in one text, where its protocol has room for no more.
+// The reason why a call may not proceed, with all that the caller needs to know, as one text for protocols that have no
+// other field.
 
 import { lackingText } from '../../core/approvals/approval.ts';
 import type { Verdict } from '../../guard/check/request.ts';

@@ -16,7 +16,7 @@ export const signedByToolHive: Signed = (body, request, { config, deps }) => {
   if (!isTheirs) throw unsigned('ToolHive');
 };
 
-/** Obot signs the body alone, so that an old request cannot be told from a new one. */
+/** Obot signs the body alone, so an old request that is sent again cannot be recognised. */
 export const signedByObot: Signed = (body, request, { config }) => {
   const { obotSecret } = config;
   if (obotSecret === null) return;

@@ -88,7 +88,7 @@ ${action === null ? openForms(facts, ask) : decidedForm(ask.token, action, submi
   });
 }
 
-/** Whether lists and messages cannot show all of it, or nobody can. */
+/** Whether there is more than lists and messages show, or the details are gone. */
 function hasMore({ details, detailsGone }: ShownDetails): boolean {
   return detailsGone === true || (details !== undefined && !beginningOf(details).complete);
 }

@@ -18,7 +18,7 @@ export interface ApprovalFacts {
   toolName: string;
   keyName: string;
   sessionLabel: string | null;
-  /** In whose name the call was made; null if in nobody's. */
+  /** The person in whose name the call was made, or null. */
   personEmail: string | null;
   reason: string;
   /** All times are in milliseconds. */

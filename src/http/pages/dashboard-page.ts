@@ -14,14 +14,14 @@ const POLICY = [
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
-  // The browser never turns a text into markup or script, even if the code has a mistake.
+  // With this, the browser refuses to turn a text into markup or script, even if our code tries to by mistake.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join('; ');
 
 /**
- * The page is told the reader's role, so that it asks for nothing that they may not see, and where MCP clients sign in;
- * empty if they cannot.
+ * The page contains the reader's role, so that it requests nothing that they may not see, and the address at which MCP
+ * clients sign in, which is empty if they cannot.
  */
 export function framePage({ script, style }: Dashboard, role: Role, clientAddress: string): Response {
   const file = (name: string) => `/dashboard/assets/${name}`;

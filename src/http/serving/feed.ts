@@ -23,7 +23,7 @@ const CATCH_UP = 1000;
 const RETRY_MS = 1000;
 /** The limit on watchers, because the sign-in of each is looked up every second. */
 const MOST_WATCHERS = 500;
-/** The limit for one operator, so that nobody uses up the places of all others. */
+/** The limit for one operator, so that one operator cannot use up the limit for all. */
 const MOST_OF_ONE = 50;
 
 interface Item {

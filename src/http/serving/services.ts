@@ -47,7 +47,6 @@ export interface Services {
   mcp: McpServices;
   /** The stream of events for open pages of the dashboard. */
   feed: Feed;
-  /** The hash of the admin token. */
   adminTokenHash: string;
   /** Verifies the audit log's checkpoints. */
   checkpointKey: VerifierKey;

@@ -38,7 +38,7 @@ const SENDERS: Record<string, string> = {
     await new Http('https://localhost:' + port, 'a-token').get('/');`,
   hook: `
     const { Service } = await load('cli/hook/service.ts');
-    await new Service('https://localhost:' + port).judge('/', 'a-key', new Uint8Array(1));`,
+    await new Service('https://localhost:' + port).askForVerdict('/', 'a-key', new Uint8Array(1));`,
   postgres: `
     const { options } = await load('store/engine/postgres-connection.ts');
     const url = 'postgres://u:p@localhost:' + port + '/d?sslmode=verify-full';

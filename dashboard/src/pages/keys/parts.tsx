@@ -15,7 +15,7 @@ export function KeyState({ of: { revokedAt, expiresAt } }: { of: Lifetime }) {
 
 const SOON_MS = 14 * 86_400_000;
 
-/** When a key ends; marked if that is soon, because an agent that nobody looks after stops working then. */
+/** When a key ends; marked if that is soon, because its agent stops working then. */
 export function Expiry({ of: { revokedAt, expiresAt } }: { of: Lifetime }) {
   if (expiresAt === null) return <span class="soft">never</span>;
   const left = Date.parse(expiresAt) - now.value;

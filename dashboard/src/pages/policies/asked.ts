@@ -1,5 +1,5 @@
 // What a link to the editor asks for: a rule for a tool (`add`), or the text that a key's calls suggest (`suggest`).
-// Anybody can write such a link, so it only ever changes the unsaved text, and what it names is looked at first.
+// Anybody can write such a link, so it changes only the unsaved text, and what it names is validated first.
 
 import { ACTIONS, type Action } from '../../../../src/core/policy/policy.ts';
 import { splitName } from '../../../../src/core/text/name.ts';

@@ -8,7 +8,6 @@ import type { Field } from '../../../../src/core/policy/field-type.ts';
 import { LIMIT } from '../../../../src/core/policy/limit-fields.ts';
 import { RULE } from '../../../../src/core/policy/rule-fields.ts';
 
-/** A node of the syntax tree. */
 export type Node = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
 
 export const CONDITION_FIELDS = Object.entries<Field>({ ...RULE, ...LIMIT })

@@ -58,7 +58,6 @@ interface AsideProps {
   discard: () => void;
 }
 
-/** A draft that was set aside. */
 export function Aside({ draft, bringBack, discard }: AsideProps) {
   return (
     <Notice>

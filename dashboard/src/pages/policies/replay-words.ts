@@ -17,7 +17,7 @@ export function replayWords(span: string, answer: Replay): string {
 
 /**
  * What the saved version would decide otherwise than was recorded, because older versions decided some of the calls. It
- * tells apart what a draft changes. Null if there is nothing of that.
+ * shows which changes are not those of a draft. Null if there are none.
  */
 export function savedWords(version: number, { calls, changed }: Replay): string | null {
   if (changed === 0) return null;

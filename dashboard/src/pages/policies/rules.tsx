@@ -10,7 +10,7 @@ import { type Draft, draftOf } from './draft.ts';
 import type { Editor } from './editor.ts';
 import { Try } from './try.tsx';
 
-/** What the editor is told to show. Each new object replaces what is in it. */
+/** The text that the editor has to show. Each new object replaces what is in the editor. */
 export interface ShownText {
   text: string;
   /** What was just added to the text, to be coloured. */
