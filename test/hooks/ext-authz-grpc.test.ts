@@ -18,6 +18,7 @@ import { until } from '../support/faults.ts';
 import { auditOf } from '../support/mcp.ts';
 import { freePort } from '../support/port.ts';
 import { failToStart, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const RULES: Rule[] = [
   { tool: 'github__read', action: 'allow', when: 'args.path != "/etc"' },
@@ -191,35 +192,38 @@ describe('ext-authz over gRPC', () => {
     expect(left.map(each => [each.decision, each.serverName])).toEqual([['deny', 'other']]);
   });
 
-  test('strangers who open, hold and break streams leave the others alone', async () => {
-    const hostile = open();
-    const request = { ':method': 'POST', ':path': CHECK_PATH, 'content-type': 'application/grpc' };
-    for (let at = 0; at < 3000 && !hostile.destroyed; at++) {
-      try {
-        hostile
-          .request(request)
-          .on('error', () => {})
-          .close(constants.NGHTTP2_CANCEL);
-      } catch {
-        break;
+  whenChanged('src/http/grpc/*.ts')(
+    'strangers who open, hold and break streams leave the others alone',
+    async () => {
+      const hostile = open();
+      const request = { ':method': 'POST', ':path': CHECK_PATH, 'content-type': 'application/grpc' };
+      for (let at = 0; at < 3000 && !hostile.destroyed; at++) {
+        try {
+          hostile
+            .request(request)
+            .on('error', () => {})
+            .close(constants.NGHTTP2_CANCEL);
+        } catch {
+          break;
+        }
       }
-    }
-    const holding = Array.from({ length: 3 }, open);
-    let refused = 0;
-    for (const each of holding)
-      for (let at = 0; at < 100; at++)
-        each
-          .request(request)
-          .on('error', () => {})
-          .on('response', () => refused++)
-          .write(Buffer.alloc(1_000_000));
-    const other = open();
-    const answer = await send(other, framed(asked({ headers: withKey(), body: call('list') })));
-    expect(answer.status).toBe(200);
-    await until('the end of what may be held', () => refused > 0);
-    for (const each of [hostile, other, ...holding]) each.destroy();
-    expect((await ask({ body: call('list') })).status).toBe(200);
-  });
+      const holding = Array.from({ length: 3 }, open);
+      let refused = 0;
+      for (const each of holding)
+        for (let at = 0; at < 100; at++)
+          each
+            .request(request)
+            .on('error', () => {})
+            .on('response', () => refused++)
+            .write(Buffer.alloc(1_000_000));
+      const other = open();
+      const answer = await send(other, framed(asked({ headers: withKey(), body: call('list') })));
+      expect(answer.status).toBe(200);
+      await until('the end of what may be held', () => refused > 0);
+      for (const each of [hostile, other, ...holding]) each.destroy();
+      expect((await ask({ body: call('list') })).status).toBe(200);
+    },
+  );
 
   test('many calls at once, some cancelled, are answered one by one', async () => {
     const many = await Promise.all(
