@@ -65,7 +65,6 @@ export function insertGrant(tx: Transaction, grant: NewGrant): void {
   );
 }
 
-/** The open grants of the keys. */
 export function openGrants(db: Queries, keyIds: readonly string[], now: number): Promise<GrantRecord[]> {
   const wanted = padded(keyIds);
   return db.all(

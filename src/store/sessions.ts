@@ -192,7 +192,6 @@ export async function listSessions(
   return rows.map(({ personEmail, ...row }) => ({ ...fromRow(row), personEmail }));
 }
 
-/** A session that acts for a person, with the name of its key. */
 export type PersonSession = SessionRecord & { keyName: string };
 
 /** The valid sessions that act for a person, newest first. */

@@ -13,7 +13,7 @@ import { MAX_VOTES } from '../policy/rule-fields.ts';
 import { type Situation, scopeOf, type ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import { isWithin } from '../time/hours.ts';
-import type { NotApplying, PassedOver as Passed } from './reason.ts';
+import type { NotApplying, PassedOver } from './reason.ts';
 
 /** What a call that is allowed by a rule with a limit adds to it. */
 export interface Meter {
@@ -24,8 +24,8 @@ export interface Meter {
 }
 
 /** The last rule of each action that was passed over. One that denies did not stand in the way of the call. */
-export type PassedOver = Readonly<Record<Exclude<Action, 'deny'>, Passed | null>>;
-export const NONE_PASSED: PassedOver = { allow: null, require_approval: null };
+export type LastPassed = Readonly<Record<Exclude<Action, 'deny'>, PassedOver | null>>;
+export const NONE_PASSED: LastPassed = { allow: null, require_approval: null };
 
 /**
  * A rule that holds the call because a condition of it could not be evaluated, or, if that is null, because it may match
@@ -35,7 +35,7 @@ interface Held {
   index: number;
   condition: number | null;
   /** The rules above this one that were passed over. */
-  passedOver: PassedOver;
+  passedOver: LastPassed;
 }
 
 export interface Considered {
@@ -57,7 +57,7 @@ export interface Considered {
   meter: Meter | null;
   /** Whether it is an `allow` rule whose limit may be used up by this call, which only the arguments could tell. */
   unmetered: boolean;
-  passedOver: PassedOver;
+  passedOver: LastPassed;
   /** The steps that its conditions took. */
   steps: number;
 }
@@ -122,7 +122,7 @@ function findRule(considered: Considered, situation: Situation): void {
     }
     const { not } = examined;
     if (action !== 'deny' && not !== null) {
-      const passed: Passed = { not, rule: index, ruleName: rule.name };
+      const passed: PassedOver = { not, rule: index, ruleName: rule.name };
       considered.passedOver = { ...considered.passedOver, [action]: passed };
     }
   }

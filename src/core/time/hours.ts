@@ -55,7 +55,6 @@ export function isWithin({ days, begin, end, zone }: Hours, now: number): boolea
   return (begin <= time && isOn(days, day)) || (time < end && isOn(days, day - 1));
 }
 
-/** Whether the hours are open at every time. */
 export function isAlwaysOpen({ days, begin, end }: Hours): boolean {
   return days.every(Boolean) && begin === 0 && end === DAY;
 }

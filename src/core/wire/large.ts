@@ -12,7 +12,6 @@ export function isLarge(value: Json | undefined): boolean {
   return value !== undefined && roomAfter(value, LARGE) < 0;
 }
 
-/** How much of the room is left after a value. */
 function roomAfter(value: Json, room: number): number {
   let left = room - VALUE;
   if (typeof value === 'string') return left - value.length;

@@ -67,7 +67,7 @@ export interface Attention {
 
 type Limits = Pick<GuardSettings, 'maxOpenApprovalsPerKey' | 'maxOpenApprovalsPerSession'>;
 
-/** What people should know about the queue as a whole. */
+/** What people should know about all open questions together. */
 export async function attention(db: Queries, now: number, settings: Limits): Promise<Attention> {
   const { maxOpenApprovalsPerKey: perKey, maxOpenApprovalsPerSession: perSession } = settings;
   const [queues, groups] = await Promise.all([

@@ -71,7 +71,6 @@ async function isByApprover(
   return operator?.status === 'active' && (await storedFault(tx, deps, approval, operator)) === null;
 }
 
-/** The votes that the approvals have. */
 export function votesFor(db: Queries, approvals: readonly ApprovalRecord[]): Promise<VoteRecord[]> {
   return listVotes(
     db,

@@ -54,7 +54,6 @@ export interface Group {
   limitTime: LimitTime | null;
 }
 
-/** How a group is read. */
 export interface Reading {
   memory: GroupMemory;
   /** Whether the group decides calls that count against a limit. */

@@ -66,7 +66,7 @@ export class CheckQueue<Item, Result> {
     this.#queue.push({ request, queuedAt, deadline: queuedAt + CHECK_LIMIT_MS - waitedMs, answer });
   }
 
-  /** Puts one that was taken behind all others. */
+  /** Puts a check that was taken behind all others. */
   putBack(each: Waiting<Item, Result>): void {
     this.#queue.push(each);
   }
@@ -112,7 +112,7 @@ export class CheckQueue<Item, Result> {
     return this.#underWay;
   }
 
-  /** The group under way has ended. */
+  /** Must be called when the group under way has ended. */
   ended(): void {
     this.#underWay = [];
   }
@@ -133,7 +133,7 @@ export function tooLate(): GuardError {
   return auditFailed(new Error(`no commit within ${CHECK_LIMIT_MS} ms`));
 }
 
-/** When a check came to the service, as far as its time limit knows. */
+/** The time from which the time limit of a check is counted. */
 export function arrivedAt({ deadline }: { deadline: number }): number {
   return deadline - CHECK_LIMIT_MS;
 }

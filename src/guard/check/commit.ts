@@ -9,7 +9,7 @@ import { type Db, type Lane, StoreError, type Transaction } from '../../store/en
 import { divide } from './blame.ts';
 import { arrivedAt, CheckQueue, tooLate, type Waiting } from './check-queue.ts';
 
-/** How often the checks are looked for that have waited too long. */
+/** How often checks that have waited too long are looked for. */
 const SWEEP_MS = 100;
 
 /** What is known of a group whose commit has returned. Times are in milliseconds. */
@@ -69,7 +69,7 @@ export class GroupCommit<Item, Result> {
   readonly #observer: CommitObserver;
   readonly #next: GroupCommit<Item, Result> | null;
   readonly #queue: CheckQueue<Item, Result>;
-  /** Those of the group under way that are decided in a later one. */
+  /** The checks of the group under way that are decided in a later group. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
   /** The preparations that are under way. */

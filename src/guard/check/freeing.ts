@@ -1,5 +1,5 @@
-// Compares a call whose rule asks for approval with the approvals and grants that there are: whether one of them is about
-// this call, its caller and its rule. It reads nothing: approval-facts.ts does, inside the audit transaction.
+// Compares a call whose rule asks for approval with approvals and grants: it says whether one of them is about this
+// call, its caller and its rule. It reads nothing: approval-facts.ts does, inside the audit transaction.
 
 import type { Drift } from '../../core/decision/decide.ts';
 import type { HandedTo } from '../../core/decision/reason.ts';
@@ -24,7 +24,10 @@ export interface Asking extends Asked {
   drift: Drift | null;
 }
 
-/** Who takes care of the call instead of approvers. A rule that names its approvers is not put to somebody else. */
+/**
+ * Who takes care of the call instead of approvers. A rule that names its approvers is not put to the person at a
+ * terminal.
+ */
 export function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | null {
   return handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)
     ? null
@@ -81,7 +84,7 @@ function mayUse(approval: Spendable, { surface, principal, referenceId }: CheckR
   return knowsRepeats(surface) && isSameAsker(approval, principal);
 }
 
-/** A person is the same in all their sessions. Else a session, or the key itself, asks for itself alone. */
+/** A person is the same in all their sessions. Without a person, it must be the same session, or the key itself. */
 export function isSameAsker(
   { sessionId, personId }: Pick<Spendable, 'sessionId' | 'personId'>,
   principal: Principal,

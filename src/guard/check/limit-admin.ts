@@ -72,7 +72,6 @@ function useOf({ policyId, name, subject, used, endsAt }: Used, limit: Limit): L
   };
 }
 
-/** The limits of a policy's current version, by their ids. */
 async function currentLimits(db: Queries, policyId: string): Promise<Map<string, Limit>> {
   const limits = Object.entries((await limitsByName(db, policyId)) ?? {});
   return new Map(limits.map(([name, limit]) => [limitId(policyId, name, limit), limit]));
@@ -107,7 +106,7 @@ export async function resetLimit(
   });
 }
 
-/** The id of the limit. */
+/** Returns the id of the limit. */
 async function requireLimit(db: Queries, policyId: string, name: string): Promise<string> {
   const limits = await limitsByName(db, policyId);
   if (limits === null) throw noSuchPolicy();

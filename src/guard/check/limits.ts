@@ -27,7 +27,6 @@ export interface LimitTime {
   aheadMs: number;
 }
 
-/** Asks the database for its time. */
 export async function readTime(tx: Transaction, now: () => number): Promise<LimitTime> {
   const before = now();
   const storeTime = (await tx.lockedAt()) ?? before;
@@ -161,7 +160,6 @@ function accountsOf(metered: readonly Metered[]): { accounts: Account[]; byCall:
 
 const ofOneKey = ({ limit: { per = 'key' } }: CompiledLimit): boolean => per === 'key' || per === 'session';
 
-/** The lock on what a limit has counted for a subject. */
 export function countLock(limitId: string, subject: string): string {
   return limitLock(Bun.hash.xxHash32(`${limitId} ${subject}`) % STRIPES);
 }

@@ -113,7 +113,6 @@ async function outcomesOf(
   return outcomes;
 }
 
-/** The tools that the servers of the key offer. */
 async function offeredTo(db: Queries, keyId: string): Promise<Seen['offered']> {
   const offered: { serverName: string; toolName: string }[] = [];
   for (const { id, name: serverName } of await listConnectedTools(db, keyId)) {

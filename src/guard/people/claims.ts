@@ -25,7 +25,6 @@ export interface Person {
   email: string;
   /** Whether the provider says that the e-mail is verified. A person whose e-mail it calls unverified is refused. */
   emailVerified: boolean;
-  /** The role that the claims give, or null. */
   role: Role | null;
   /** The groups that the claims give; null if claims do not decide about groups. */
   groups: readonly string[] | null;

@@ -18,7 +18,6 @@ import { actingAs } from './acting.ts';
 export const TICKET_MINUTES = 15;
 
 export interface Ticket {
-  /** The id of the client. */
   client: string;
   policyId: string;
   actor: Actor;

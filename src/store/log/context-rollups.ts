@@ -216,7 +216,6 @@ export async function* contextCounts(
   }
 }
 
-/** The start of the oldest bucket, or null. */
 export async function oldestContextBucket(db: Queries): Promise<number | null> {
   const starts: number[] = [];
   for (const span of SPANS) {
