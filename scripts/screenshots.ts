@@ -37,7 +37,7 @@ const KEPT: Shot[] = [
   { page: 'policy', width: 'wide', scheme: 'light' },
 ];
 
-/** It is typed into the editor, because the demo's policies have no conditions: its calls have no arguments. */
+/** This policy is typed into the editor, because the demo's policies have no conditions: its calls have no arguments. */
 const POLICY = `# Small refunds need nobody, up to 500 a day.
 name: support-desk
 limits:

@@ -4,7 +4,7 @@
 import { visible } from '../core/text/visible.ts';
 
 const MOST_CHARACTERS = 80;
-/** Of these characters none has a meaning inside backticks or in a table. */
+/** None of these characters has a meaning inside backticks or in a table. */
 const PLAIN = /^[\w.:/-]+$/;
 
 /** A name as code. What is not an ordinary name has each character that might mean something written as a number. */

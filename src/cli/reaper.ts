@@ -35,7 +35,7 @@ function isZombie(pid: number): boolean {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 1).startsWith(` Z ${process.pid} `);
   } catch {
-    // It is gone.
+    // The process is gone.
     return false;
   }
 }

@@ -67,7 +67,7 @@ export interface Call {
   elicitsUrl: boolean;
   /** The least level of the log messages that the client wants; undefined: it wants none. */
   logLevel: Json | undefined;
-  /** What the answer has of the key's share, and with it the call's slot, until the client has read it. */
+  /** Counts what the answer takes of the key's share, and keeps the call's slot, until the client has read the answer. */
   ration: AnswerRation;
   /** What the client answered when it was last asked to send its user to an address. */
   answer?: SignInAnswer;
@@ -138,7 +138,7 @@ export async function callTogether(
   const tool = await services.listing
     .find(principal.keyId, params['name'] as string, principal.personId)
     .catch(() => null);
-  // Those that fail before the check, or may have to wait for somebody, say so one by one.
+  // These calls fail before the check, or may have to wait for somebody, so each is made by itself.
   if (tool === null || tool.unsigned !== undefined) return calls.map(call => callTool(services, call));
   const begun = calls.map(
     (call): Begun => ({

@@ -14,7 +14,7 @@ const MAX_EVENT_BYTES = 256 * 1024;
 const PAUSES_MS = [1000, 5000, 15_000, 60_000];
 const LASTED_MS = 60_000;
 
-/** What it needs of an answer. */
+/** The parts of an answer that are used here. */
 interface Heard {
   ok: boolean;
   status: number;

@@ -49,7 +49,7 @@ export interface ClientRequest {
   span?: Span | undefined;
   /** Asks the store whether the credential is still valid. A `tools/call` does not need this: its check asks. */
   confirm: () => Promise<void>;
-  /** What the answer has of the key's share. In a batch each message has one of its own. */
+  /** Counts what the answer takes of the key's share. In a batch each message has a ration of its own. */
   ration: AnswerRation;
   shared: SharedWork;
   /** Gives the client some time to read more of the answer. After it, the client is disconnected. */
@@ -63,7 +63,7 @@ export function cancelledBy(signal: AbortSignal): AbortController {
   return new Cancel(signal);
 }
 
-/** It becomes a real one when it is first used: a call that is not forwarded needs none. */
+/** It makes the real AbortController when it is first used: a call that is not forwarded needs none. */
 class Cancel implements AbortController {
   readonly #by: AbortSignal;
   #made: AbortController | null = null;

@@ -6,7 +6,7 @@ import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { ANSWER_BYTES } from '../guard/rations/rations.ts';
 import { CODES, RpcError } from './protocol.ts';
 
-/** What one list becomes. */
+/** A list that was made, and its size. */
 export interface MadeList {
   result: JsonObject;
   bytes: number;
@@ -16,7 +16,7 @@ export class SharedWork {
   readonly #done = new Map<string, Promise<unknown>>();
   #listBytes = 0;
 
-  /** Does what has this name, unless it was done before. */
+  /** Does the work with this name, unless it was done before. */
   once<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#done.get(name) as Promise<T> | undefined;
     if (before !== undefined) return before;

@@ -19,7 +19,7 @@ export interface RequestOptions {
   timeoutMs: number;
   /** Milliseconds after which the request is given up in any case. The default is `timeoutMs`. */
   maxMs?: number;
-  /** What the answer has of the key's share. Without this, the answer counts until it has arrived. */
+  /** Counts what the answer takes of the key's share. Without it, the answer counts until it has arrived. */
   ration?: AnswerRation;
   onNotification?: (notification: RpcNotification) => void;
   /** Capabilities of the client behind us, for upstreams of the newer era. */

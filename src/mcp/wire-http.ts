@@ -207,7 +207,7 @@ export class HttpWire implements Wire {
       if (turn !== null) await turn;
       const message = readUpstream(data);
       if (message.kind === 'response' && message.id === id) return message;
-      // What was read so far becomes no part of the answer.
+      // What was read so far is not part of the answer, so it stops counting.
       hooks.ration.shrink(counted);
       counted = 0;
       if (message.kind === 'notification') hooks.onNotification(message);

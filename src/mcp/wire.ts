@@ -11,7 +11,7 @@ export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
 export interface Hooks {
   signal: AbortSignal;
-  /** What the answer has of its key's share. The wire counts what it reads, and whoever asked gives it back. */
+  /** Counts what the answer takes of its key's share. The wire adds what it reads, and the caller gives it back. */
   ration: AnswerRation;
   /** Called for notifications that came with this request's answer, or while it was under way. */
   onNotification: (notification: RpcNotification) => void;

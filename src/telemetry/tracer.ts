@@ -1,5 +1,5 @@
 // Makes spans. A request that is not sampled and whose caller does not trace has none, which costs a few random bytes.
-// One that is not sampled, but whose caller traces, only passes the identifiers on.
+// A request that is not sampled, but whose caller traces, only passes the identifiers on.
 
 import { randomFillSync } from 'node:crypto';
 import type { Attributes, EndedSpan, Span, SpanKind, Tracer } from '../core/wire/span.ts';

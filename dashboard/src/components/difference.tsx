@@ -4,7 +4,7 @@ import { type Line, nearChanges, type Skipped } from '../../../src/core/text/dif
 import { visible } from '../../../src/core/text/visible.ts';
 
 const MEANING = { ' ': 'unchanged', '-': 'removed', '+': 'added' } as const;
-/** So many equal lines are shown above and below a change. */
+/** How many equal lines are shown above and below a change. */
 const AROUND = 3;
 
 export function Difference({ lines }: { lines: readonly Line[] }) {

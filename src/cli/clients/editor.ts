@@ -3,7 +3,7 @@
 import type { Entry } from '../../core/clients/client.ts';
 import type { Json } from '../../core/wire/json.ts';
 
-/** One stretch of the text was replaced by another. */
+/** The replacement of one stretch of the text by another. */
 export interface Edit {
   at: number;
   removed: string;

@@ -75,7 +75,7 @@ function tooLow(
   io.exit(EXIT.failed);
 }
 
-/** How somebody with the right to do it does it. */
+/** The command for somebody who may write the file of the machine. */
 export function managedCommand({ id }: Client, { remove, pending }: Options): string {
   const words = [...ourProgram(), 'connect', id, '--managed', remove ? '--remove' : ''];
   return ['sudo', ...words, pending ? `--pending ${pending}` : ''].filter(word => word !== '').join(' ');

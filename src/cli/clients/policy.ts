@@ -14,7 +14,7 @@ import { type IO, say } from '../io.ts';
 import type { Options } from './options.ts';
 import { projectAt } from './paths.ts';
 
-/** One that is there, by its name, or one to be made for a folder. */
+/** An existing policy, by its name, or a policy to be made for a folder. */
 export type Choice = { name: string } | { folder: string };
 
 export async function choicePolicy(io: IO, client: Client, options: Options): Promise<Choice> {

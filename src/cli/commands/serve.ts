@@ -25,7 +25,7 @@ export function build(io: IO): Command {
     )
     .addOption(new Option('--worker <n>').argParser(Number).hideHelp())
     .action(async (options: ServeOptions) => {
-      // Without an init, the first process of a container has to do this.
+      // The first process of a container without an init has to wait for orphaned processes.
       if (process.pid === 1 && process.platform === 'linux') (await import('../reaper.ts')).reapOrphans();
       await (options.workers > 1 ? serveMany(io, options) : serve(io, options));
     });

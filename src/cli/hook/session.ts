@@ -137,7 +137,7 @@ function forget(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // It is removed with the old files.
+    // A file that stays is removed with the old files.
   }
 }
 

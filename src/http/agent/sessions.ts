@@ -83,7 +83,7 @@ const shownText = (session: SessionRecord): string => JSON.stringify(showSession
 /** What a list holds until it is read: a few pages, as records and as text. */
 const LIST_BYTES = 2 * 1024 * 1024;
 
-/** It waits for room in the share of its key: 300 lists that nobody read took 2 GB. */
+/** A list waits for room in the share of its key: 300 lists that nobody read took 2 GB. */
 async function list(incoming: Incoming<unknown, unknown>): Promise<Response> {
   const { rations } = incoming.services;
   const ration = rations.answer(agentOf(incoming).keyId);

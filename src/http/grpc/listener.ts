@@ -31,7 +31,7 @@ export interface GrpcOptions {
 /** The headers of a call. */
 export type Metadata = Readonly<IncomingHttpHeaders>;
 
-/** What all calls that are not read to their end may hold, in bytes. */
+/** How many bytes all calls that are not completely read may hold together. */
 const MAX_HELD = 64 * 1024 * 1024;
 /** A call that has not arrived completely within this time is given up. */
 const READ_MS = 10_000;

@@ -68,7 +68,7 @@ function withDefaults(item: JsonObject, defaults: Batch): JsonObject {
   } as JsonObject;
 }
 
-/** What cannot be mapped is the fault of one evaluation, and the others are still judged. */
+/** The mapped value, or the error if the evaluation cannot be mapped: the others are still checked. */
 export function orFault<T>(map: () => T): T | GuardError {
   try {
     return map();

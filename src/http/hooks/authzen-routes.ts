@@ -31,12 +31,12 @@ const metadata = z.object({
 
 const errors = { description: 'An error, as a text.', type: 'text/plain' };
 
-/** What both ways to ask share. */
-const ASKED = { ...DOOR, method: 'POST' } as const;
+/** What the routes for one evaluation and for several share. */
+const EVALUATION_ROUTE = { ...DOOR, method: 'POST' } as const;
 
 export const authzenRoutes: Route[] = [
   route({
-    ...ASKED,
+    ...EVALUATION_ROUTE,
     path: EVALUATION,
     summary: 'Evaluate one access request (AuthZEN 1.0)',
     description:
@@ -51,7 +51,7 @@ export const authzenRoutes: Route[] = [
     handle: incoming => evaluate(incoming, incoming.body),
   }),
   route({
-    ...ASKED,
+    ...EVALUATION_ROUTE,
     path: EVALUATIONS,
     summary: 'Evaluate several access requests (AuthZEN 1.0)',
     description:

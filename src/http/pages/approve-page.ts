@@ -154,7 +154,7 @@ ${noteField('lasting-note')}
 /** All that a grant can be bound to. Where that is too much, none is offered: padding must not push a value out of it. */
 const boundBy = (details: Details | undefined) => bindable(details?.fields ?? []);
 
-/** It begins with the narrowest grant. */
+/** All boxes are checked at first, which makes the narrowest grant. */
 function sameFields(details: Details | undefined): Html | null {
   const fields = boundBy(details);
   if (fields.length === 0) return null;

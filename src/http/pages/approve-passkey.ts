@@ -7,7 +7,7 @@ import { type Html, html } from '../serving/page.ts';
 /** Whether an approval has to be signed with a passkey, and whether this person can do so on this page. */
 export type Passkey = 'not needed' | 'ready' | 'missing' | 'impossible here';
 
-/** What the page says about it. */
+/** What the page says about the passkey. */
 export function passkeyShown(passkey: Exclude<Passkey, 'not needed'>): Html {
   switch (passkey) {
     case 'ready':

@@ -14,7 +14,7 @@ import { expected, refusal, seeOther } from './sign-in.ts';
 
 const shared = { path: '/dashboard/setup', access: 'public', tag: 'operators', refusal } as const;
 const token = z.string().max(200).default('');
-/** What is wrong in it is shown beside the form. */
+/** It accepts any text, because faults are shown beside the form. */
 const form = z.strictObject({ token, email: z.string(), password: z.string() });
 const answers = {
   410: { description: 'The link does not work (any more), as a page.', type: 'text/html' },

@@ -80,5 +80,5 @@ export function baseUrl({ publicUrl }: Pick<Config, 'publicUrl'>, request: Reque
 
 /** The issuer of our OAuth tokens. The settings guarantee a public URL wherever OAuth is on. */
 export const issuerOf = ({ publicUrl }: Config): string => publicUrl ?? '';
-/** What the tokens are for. */
+/** The resource that our OAuth tokens are for. */
 export const resourceOf = (config: Config): string => `${issuerOf(config)}/mcp`;

@@ -75,7 +75,7 @@ function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   return Object.keys(at?.shape ?? {});
 }
 
-/** What schemas are made of, as far as it leads to fields. */
+/** The parts of a schema's definition that lead to its fields. */
 interface Def {
   shape?: Readonly<Record<string, z.ZodType>>;
   element?: z.ZodType;

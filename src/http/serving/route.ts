@@ -36,7 +36,7 @@ export interface Incoming<Body, Query> {
   /** The span of the request, if it is traced or carries a trace. */
   span: Span | undefined;
   who: Who;
-  /** What the request has of its caller's share until it is answered. */
+  /** Counts the memory that the request takes of its caller's share until it is answered. */
   ration: RequestRation;
   /** The server, which knows the address of a request and can change its time-out. */
   server: Bun.Server<undefined>;

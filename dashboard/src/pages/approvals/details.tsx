@@ -42,7 +42,7 @@ export function ShownDetails({ of: details, place }: { of: Details; place: Place
   );
 }
 
-/** So many arguments of a call that has to be read on its page are shown in the list. */
+/** How many arguments the list shows of a call that has to be read on its own page. */
 const FIRST = 4;
 
 /** What the call gave is marked, so that it cannot pass for words of the rule. */
@@ -80,7 +80,7 @@ function Fields({ fields, place }: { fields: Details['fields']; place: Place }) 
   );
 }
 
-/** It stands before the values, so that no length of theirs pushes it away. */
+/** This notice stands before the values, so that long values cannot push it out of sight. */
 function LeftOut({ of, place }: { of: Details; place: Place }) {
   return (
     <p class="notice left-out">

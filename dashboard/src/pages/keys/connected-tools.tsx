@@ -75,7 +75,7 @@ interface ServerProps {
 function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
   const [tone, word] = HEALTH[tool.health.state];
   const found = contacts.found[tool.id];
-  /** Without a sign-in there is no connection that could be well or not. */
+  /** Without a sign-in there is no connection whose state could be shown. */
   const waits = tool.signIn !== null && tool.signIn.state !== 'signed_in';
   const drifted = tool.tools.filter(each => each.drifted);
   const path = `/keys/${keyId}/connected-tools/${tool.id}`;

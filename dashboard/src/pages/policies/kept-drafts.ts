@@ -7,7 +7,7 @@ export interface KeptDraft {
   /** The version of the policy that it began from; 0 for a new policy. */
   version: number;
   text: string;
-  /** Of a new policy: what is written beside the text. */
+  /** For a new policy, the fields beside the text. */
   name?: string;
   description?: string;
 }

@@ -54,7 +54,7 @@ export async function send(
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 409) throw error;
     const approval = await get<ListedApproval>(`/approvals/${referenceId}`);
-    // It still waits, so this is about the answer: the person has voted before.
+    // The approval still waits, so the refusal is about this answer: the person has voted before.
     if (approval.status === 'pending') throw error;
     return { approval, late: error };
   }

@@ -21,7 +21,10 @@ interface QuestionProps {
   changed: (approval: Approval) => void;
 }
 
-/** It is drawn anew only if it has changed: answering hundreds of calls together would draw each of them hundreds of times. */
+/**
+ * A card is drawn anew only if it has changed: answering hundreds of calls together would draw each of them hundreds of
+ * times.
+ */
 export class Question extends Component<QuestionProps> {
   override shouldComponentUpdate({ card, isSelected }: QuestionProps): boolean {
     return card !== this.props.card || isSelected !== this.props.isSelected;

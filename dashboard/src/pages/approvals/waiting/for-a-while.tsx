@@ -20,7 +20,7 @@ interface ForAWhileProps {
   answer: (given: Answer) => Promise<void>;
 }
 
-/** It begins with the narrowest grant: the shortest time, this session, and the same values. */
+/** The form begins with the narrowest grant: the shortest time, this session, and the same values. */
 export function ForAWhile({ approval, look, open, onClose, answer }: ForAWhileProps) {
   const { sessionId } = approval;
   const fields = bindable(look.whole?.details?.fields ?? []);
