@@ -6,7 +6,8 @@ import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
 import { editTool, type ToolChanges } from '../../guard/tool-servers/edit-tool.ts';
 import { type ConnectedTool, findConnectedTool } from '../../store/connected-tools.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
-import { auth, headers, name, oauth, show, shown, undeclared, url } from './connected-tools.ts';
+import { auth, headers, name, oauth, shown, url } from './connected-tool-fields.ts';
+import { show, undeclared } from './connected-tools.ts';
 
 const body = z
   .strictObject({
