@@ -132,7 +132,7 @@ export async function endSession(deps: Deps, principal: Principal, id: string): 
     if (session === null || session.keyId !== principal.keyId) throw noSuchSession();
     const { keyId, label, personId } = session;
     const because = personId === null ? null : BY_KEY;
-    // Somebody connected it who did not end it, so it is to be seen who did.
+    // The person who connected it has not ended it themselves, so the log of changes says who did.
     if ((await revokeSession(tx, id, deps.now(), because)) && personId !== null)
       await recordChange(tx, deps, 'system', 'session.revoke', id, { keyId, label, personId, because });
   });
@@ -172,9 +172,9 @@ const CLOSED = 'The key is no longer open to the person.';
 const LOOKED_AT_ONCE = 500;
 
 /**
- * Ends, for good, the sessions of people to whom their key is not open any more: of all people with a key, or of a person
- * with all keys. Codes that nothing has come of end too. The transaction has a lock on people, which every use of such a
- * session shares, and for a key also its lock.
+ * Ends, for good, the sessions of people to whom their key is not open any more: of all people with a key, or of a
+ * person with all keys. Codes that were not used end too. The transaction has a lock on people, which every use of such
+ * a session shares, and for a key also its lock.
  */
 export async function endClosed(
   tx: Transaction,

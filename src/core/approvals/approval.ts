@@ -52,7 +52,7 @@ export function answeredBy(by: string): string {
   return by.replace(/^operator:/, '');
 }
 
-/** How earlier questions ended, in words: `3 approved, 1 waiting`. What there is none of is left out. */
+/** How earlier questions ended, in words: `3 approved, 1 waiting`. Outcomes with a count of zero are left out. */
 export function earlierCounts(earlier: {
   asked: number;
   approved: number;

@@ -33,7 +33,7 @@ export function seenOf(shown: {
   return shown.details?.complete === false ? SEEN_INCOMPLETE : shown.details?.digest;
 }
 
-/** What is said where the details of a call are gone. */
+/** The sentence that people read where the details of a call are gone. */
 export const DETAILS_GONE =
   'What this call would do can no longer be shown, because the service was restarted. Deny it and let the agent ask again.';
 

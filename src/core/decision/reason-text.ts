@@ -69,7 +69,7 @@ interface Answered {
   noPlace?: NoPlace | undefined;
 }
 
-/** What came of the question, after what asked it. */
+/** The sentence about what asks, followed by the outcome of the question. */
 function answered(asks: string, { answer, nearest, noPlace }: Answered): string {
   const near = nearestText(nearest);
   switch (answer?.is) {

@@ -108,7 +108,7 @@ export interface Unmetered extends OfRule {
   nearest?: PassedOver | undefined;
 }
 
-/** What came of the question to people. */
+/** The outcome of a question to people. */
 export type QuestionOutcome =
   | { by: 'grant' | 'approval'; is: 'freed'; referenceId: string }
   | { is: 'denied' }

@@ -1,5 +1,6 @@
-// What the reason of a recorded call is evidence of: what came of the rule that applied, and which rule was passed over.
-// Entries of earlier versions have a sentence in place of a code, which is not read: of them, little is known.
+// What the reason of a recorded call is evidence of: what followed from the rule that applied, and which rule was
+// passed over. Entries of earlier versions have a sentence in place of a code, which is not read: of them, little is
+// known.
 
 import type { Decision } from '../decision/decide.ts';
 import type { PassedOver, QuestionOutcome, Reason } from '../decision/reason.ts';

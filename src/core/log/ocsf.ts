@@ -95,7 +95,7 @@ export function ocsfEvent(seq: number, entry: OcsfEntry): object {
         type: 'tool',
       },
     ],
-    // The class wants to know where a request came from. The log has no network addresses, only the key and the surface.
+    // The class requires a source of the request. The log has no network addresses, only the key and the surface.
     src_endpoint: { uid: entry.keyId, svc_name: entry.surface },
     policy: { uid: entry.policyId, version: String(entry.policyVersion), is_applied: true },
     ...(traceId === undefined ? {} : { trace: { uid: traceId } }),

@@ -54,7 +54,7 @@ export function single(message: string | null, ...path: ValueFault['path']): Val
   return message === null ? [] : [{ path, message }];
 }
 
-/** A type whose values are texts. `form` is said of what is none. */
+/** A type whose values are texts. `form` is the message about any other value. */
 export function text(
   words: string,
   fault: TextFault = () => null,
@@ -117,7 +117,7 @@ export function span(most: number): FieldType<string> {
   };
 }
 
-/** A list of different texts. `form` is said of what is none. */
+/** A list of different texts. `form` is the message about any other value. */
 export function list(most: number, of: string, form: string, fault: TextFault): FieldType<readonly string[]> {
   return {
     faults: value => listFaults(value, most, form, fault),

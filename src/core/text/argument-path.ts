@@ -32,7 +32,7 @@ export function parsePath(text: string): Path | string {
   return path.length > 0 && end === text.length ? path : PATH_FORM;
 }
 
-/** A path of a rule that is in use. One that is none leads to nothing. */
+/** The steps of a path in a stored rule. A text that is no path is taken as one name, as it stands. */
 export function readPath(text: string): Path {
   const path = parsePath(text);
   return typeof path === 'string' ? [text] : path;

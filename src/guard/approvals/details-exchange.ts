@@ -70,7 +70,7 @@ export class DetailsExchange {
   #answering = 0;
   #answeringBytes = 0;
   #keptChars = 0;
-  /** The ids of questions heard, in the order in which they came, with the times until which they are remembered. */
+  /** The ids of questions received, in the order in which they came, with the times until which they are remembered. */
   readonly #heard = new Map<string, number>();
 
   constructor(exchanging: Exchanging) {

@@ -57,7 +57,7 @@ export function newQuestion(
   return { question: { referenceId, id, at: now, key, text }, privateKey };
 }
 
-/** Null unless a replica asks, and asks now. Whether the question was heard before is not known here. */
+/** Null unless a replica sent the question, and just now. The caller finds out whether it was received before. */
 export function readQuestion(vault: Vault, text: string, now: number): Question | null {
   const [whole, referenceId = '', id = '', at = '', key = ''] = QUESTION.exec(text) ?? [];
   if (whole === undefined || !hasMac(vault, 'question', text)) return null;

@@ -1,6 +1,7 @@
 // Proof of an answer: where a rule wants it, an approval counts only with an assertion of the approver's passkey over
-// this very answer (core/approvals/assertion.ts has what is signed). `beginProof` gives out the challenge, `prove` verifies the
-// assertion before the transaction of the answer, and `keepProof` spends the nonce and keeps the assertion inside it.
+// this very answer (core/approvals/assertion.ts says what is signed). `beginProof` gives out the challenge, `prove`
+// verifies the assertion before the transaction of the answer, and `keepProof` spends the nonce and keeps the assertion
+// inside it.
 
 import type { Resolution } from '../../core/approvals/approval.ts';
 import { challengeOf, examine, isSound, type Statement } from '../../core/approvals/assertion.ts';

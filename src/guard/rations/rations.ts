@@ -16,7 +16,7 @@ const ANONYMOUS_REQUEST_BYTES = 2 * MIB;
 export const ANSWER_BYTES = 16 * MIB;
 
 /**
- * A body of at most this many bytes is neither counted nor does it wait for a turn: reading and parsing it takes a tenth
+ * A body of at most this many bytes is not counted and does not wait for a turn: reading and parsing it takes a tenth
  * of a millisecond.
  */
 export const SMALL_BYTES = 16 * 1024;
