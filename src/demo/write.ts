@@ -6,6 +6,7 @@ import type { Deps } from '../guard/deps.ts';
 import { newWebhookSecret } from '../guard/outgoing/sign.ts';
 import { encryptSecret } from '../guard/outgoing/webhooks.ts';
 import { mintToken } from '../guard/secrets.ts';
+import { approvalView } from '../store/approval-views.ts';
 import * as store from '../store/approvals.ts';
 import { insertChange } from '../store/changes.ts';
 import { insertDelivery, insertEvent, recordAttempt } from '../store/deliveries.ts';
@@ -102,7 +103,7 @@ export async function writeHooks(deps: Deps, { approvals }: Week): Promise<void>
   answered.sort((a, b) => a.at - b.at);
   await each(deps, answered, (tx, { id, at, approval }) => {
     const timestamp = new Date(at).toISOString();
-    const event = { type: 'approval.resolved', timestamp, data: store.approvalView(approval) } as const;
+    const event = { type: 'approval.resolved', timestamp, data: approvalView(approval) } as const;
     insertEvent(tx, { id, event, createdAt: at });
   });
   for (const hook of WEBHOOKS) {

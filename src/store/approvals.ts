@@ -1,12 +1,10 @@
 // Approvals: the questions to humans. A status changes by one conditional UPDATE, so that exactly one of several
-// concurrent attempts succeeds. usable-approvals.ts finds and spends those that were given.
+// concurrent attempts succeeds. usable-approvals.ts finds and spends those that were given. earlier-approvals.ts
+// counts how they ended, and approval-views.ts shows them.
 
-import type { ListedApproval } from '../core/api/resources.ts';
 import type { ApprovalStatus } from '../core/approvals/approval.ts';
-import type { ApprovalView } from '../core/approvals/event.ts';
 import type { Surface } from '../core/text/surface.ts';
 import { padded, placeholders, type Queries, type Transaction, type Value } from './engine/db.ts';
-import type { VoteRecord } from './votes.ts';
 
 export interface ApprovalRecord {
   id: string;
@@ -243,130 +241,10 @@ export function countOpen(db: Queries, keyIds: readonly string[], now: number): 
   );
 }
 
-export interface Earlier {
-  asked: number;
-  approved: number;
-  denied: number;
-  timedOut: number;
-  lastBy: string | null;
-  lastAt: number | null;
-}
-
-/** The most questions that are counted. */
-const MOST_EARLIER = 10_000;
-
-/** How the questions about a tool of a key ended that were asked after an id, and before the one that is given. */
-export async function earlierApprovals(
-  db: Queries,
-  { id, keyId, serverName, toolName }: Pick<ApprovalRecord, 'id' | 'keyId' | 'serverName' | 'toolName'>,
-  after: string,
-): Promise<Earlier> {
-  const [row] = await db.all<Earlier>(
-    `WITH earlier AS (
-       SELECT status, resolved_at, resolved_by FROM approvals
-       WHERE key_id = $1 AND server_name = $2 AND tool_name = $3 AND id >= $4 AND id < $5
-       ORDER BY id DESC LIMIT ${MOST_EARLIER}),
-     answered AS (
-       SELECT resolved_at, resolved_by FROM earlier WHERE status IN ('approved', 'denied')
-       ORDER BY resolved_at DESC LIMIT 1)
-     SELECT count(*) AS asked, count(CASE WHEN status = 'approved' THEN 1 END) AS approved,
-       count(CASE WHEN status = 'denied' THEN 1 END) AS denied,
-       count(CASE WHEN status = 'timed_out' THEN 1 END) AS "timedOut",
-       (SELECT resolved_by FROM answered) AS "lastBy", (SELECT resolved_at FROM answered) AS "lastAt"
-     FROM earlier`,
-    [keyId, serverName, toolName, after, id],
-  );
-  return row as Earlier;
-}
-
-/** How questions ended that one rule asked. */
-export interface Answered {
-  ruleDigest: string | null;
-  approved: number;
-  /** Denied, or not answered in time. */
-  refused: number;
-}
-
-/** How such questions ended, counted for each rule that asked. */
-export function answersByRule(
-  db: Queries,
-  { id, keyId, serverName, toolName }: Pick<ApprovalRecord, 'id' | 'keyId' | 'serverName' | 'toolName'>,
-  after: string,
-): Promise<Answered[]> {
-  return db.all(
-    `WITH earlier AS (
-       SELECT status, rule_digest FROM approvals
-       WHERE key_id = $1 AND server_name = $2 AND tool_name = $3 AND id >= $4 AND id < $5
-       ORDER BY id DESC LIMIT ${MOST_EARLIER})
-     SELECT rule_digest AS "ruleDigest", count(CASE WHEN status = 'approved' THEN 1 END) AS approved,
-       count(CASE WHEN status IN ('denied', 'timed_out') THEN 1 END) AS refused
-     FROM earlier GROUP BY rule_digest`,
-    [keyId, serverName, toolName, after, id],
-  );
-}
-
-/**
- * An approval as the admin API lists it, with its votes. `approvedFor` is how long an approval of one call can be spent.
- */
-export function approvalListed(
-  approval: ApprovalRecord,
-  votes: readonly VoteRecord[],
-  approvedFor: number,
-): ListedApproval {
-  const { status, resolvedAt, grantExpiresAt, spentAt, withdrawnAt } = approval;
-  const once = status === 'approved' && grantExpiresAt === null && resolvedAt !== null;
-  return {
-    ...approvalView(approval, votes),
-    proof: approval.proof,
-    spentAt: spentAt === null ? null : iso(spentAt),
-    withdrawnAt: withdrawnAt === null ? null : iso(withdrawnAt),
-    usableUntil: once ? iso(resolvedAt + approvedFor) : null,
-    ...(approval.personEmail !== null && { personEmail: approval.personEmail }),
-  };
-}
-
 /** Whether each approval is a vote: where a group has to answer, or where approvals are proven. */
 export function isVotedOn({
   approverGroup,
   proof,
 }: Pick<ApprovalRecord, 'approverGroup' | 'proof'>): boolean {
   return approverGroup !== null || proof !== null;
-}
-
-/** How many people have to approve, and who has. Where nobody votes, whoever approved is the only one. */
-export function approvalVotes(approval: ApprovalRecord, votes: readonly VoteRecord[]): ApprovalView['votes'] {
-  const { id, status, votesNeeded: needed, resolvedBy, resolvedAt } = approval;
-  if (!isVotedOn(approval) && status === 'approved' && resolvedBy !== null && resolvedAt !== null)
-    return { needed, approved: [{ by: resolvedBy, at: iso(resolvedAt) }] };
-  const cast = votes.filter(each => each.approvalId === id);
-  return { needed, approved: cast.map(({ by, at }) => ({ by, at: iso(at) })) };
-}
-
-/** An approval as events show it. */
-export function approvalView(approval: ApprovalRecord, votes: readonly VoteRecord[] = []): ApprovalView {
-  return {
-    referenceId: approval.id,
-    toolCallId: approval.toolCallId,
-    policyId: approval.policyId,
-    keyId: approval.keyId,
-    sessionId: approval.sessionId,
-    ...(approval.personId !== null && { personId: approval.personId }),
-    surface: approval.surface,
-    serverName: approval.serverName,
-    toolName: approval.toolName,
-    status: approval.status,
-    reason: approval.reason,
-    createdAt: iso(approval.createdAt),
-    expiresAt: iso(approval.expiresAt),
-    resolvedAt: approval.resolvedAt === null ? null : iso(approval.resolvedAt),
-    resolvedBy: approval.resolvedBy,
-    grantExpiresAt: approval.grantExpiresAt === null ? null : iso(approval.grantExpiresAt),
-    note: approval.note,
-    approverGroup: approval.approverGroup,
-    votes: approvalVotes(approval, votes),
-  };
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,6 +1,7 @@
 // Approvals at the edges of their time: answered before they lapse, lapsed from then on, shown as what they are.
 
 import { expect, test } from 'bun:test';
+import { approvalListed } from '../../src/store/approval-views.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import { approvalRecord, NOW, onEachEngine } from './stores.ts';
 
@@ -68,7 +69,7 @@ await onEachEngine(store => {
 });
 
 test('what was never answered, spent or withdrawn has no such times', () => {
-  expect(approvals.approvalListed(approvalRecord(), [], 1000)).toMatchObject({
+  expect(approvalListed(approvalRecord(), [], 1000)).toMatchObject({
     createdAt: iso(NOW),
     expiresAt: iso(NOW + 60_000),
     resolvedAt: null,
@@ -82,7 +83,7 @@ test('what was never answered, spent or withdrawn has no such times', () => {
 test('an approval of one call is usable for a while after it was given; no other is', () => {
   const given = { status: 'approved', resolvedAt: NOW + 5, resolvedBy: 'ann' } as const;
   const listed = (more: Partial<approvals.ApprovalRecord>) =>
-    approvals.approvalListed(approvalRecord({ ...given, ...more }), [], 1000);
+    approvalListed(approvalRecord({ ...given, ...more }), [], 1000);
   expect(listed({ spentAt: NOW + 6, withdrawnAt: NOW + 7 })).toMatchObject({
     resolvedAt: iso(NOW + 5),
     spentAt: iso(NOW + 6),

@@ -1,7 +1,7 @@
 // The outbox: which deliveries are due, leased and over, each at its very millisecond and none but those meant.
 
 import { expect, test } from 'bun:test';
-import { approvalView } from '../../src/store/approvals.ts';
+import { approvalView } from '../../src/store/approval-views.ts';
 import * as deliveries from '../../src/store/deliveries.ts';
 import { insertWebhook, markWebhookDeleted, updateWebhook } from '../../src/store/webhooks.ts';
 import { approvalRecord, NOW, onEachEngine } from './stores.ts';

@@ -18,6 +18,7 @@ import {
   shownDefinitions,
 } from '../../src/store/connected-tools.ts';
 import { countFailures } from '../../src/store/deliveries.ts';
+import { earlierApprovals } from '../../src/store/earlier-approvals.ts';
 import type { Queries, Row, Value } from '../../src/store/engine/db.ts';
 import * as grants from '../../src/store/grants.ts';
 import { findLastUses } from '../../src/store/key-uses.ts';
@@ -96,7 +97,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'approvals to spend': db => usable.findSpendable(db, [idAt(NOW, 7)], 0),
   'approvals of the same call': db => usable.findRepeated(db, ['key-7'], ['digest'], NOW),
   'earlier approvals of a tool': db =>
-    approvals.earlierApprovals(db, approvalRecord({ id: idAt(NOW, 7), keyId: 'key-7' }), idAt(NOW - HOUR)),
+    earlierApprovals(db, approvalRecord({ id: idAt(NOW, 7), keyId: 'key-7' }), idAt(NOW - HOUR)),
   'votes of approvals': db => listVotes(db, [idAt(NOW, 7)]),
   'proofs of an approval': db => proofs.listProofs(db, idAt(NOW, 7)),
   'a nonce of an approval': db => proofs.findNonce(db, idAt(NOW, 7), 'o', 0),

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../src/core/policy/policy.ts';
+import { approvalView } from '../../src/store/approval-views.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import { insertChange, listChanges } from '../../src/store/changes.ts';
 import { insertDelivery, insertEvent, listSubscribers } from '../../src/store/deliveries.ts';
@@ -497,7 +498,7 @@ for (const engine of await engines()) {
 
     test('events with their deliveries and notifications share their transaction', async () => {
       const { db } = store;
-      const data = approvals.approvalView(approvalRecord());
+      const data = approvalView(approvalRecord());
       const event = { type: 'approval.created' as const, timestamp: new Date(NOW).toISOString(), data };
       const write = (fail: boolean) =>
         db.transaction({}, async tx => {

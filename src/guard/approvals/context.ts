@@ -4,8 +4,9 @@
 import type { Decision } from '../../core/decision/decide.ts';
 import { conditionsOf, type Rule } from '../../core/policy/policy.ts';
 import { isObject } from '../../core/wire/json.ts';
-import { type ApprovalRecord, type Earlier, earlierApprovals } from '../../store/approvals.ts';
+import type { ApprovalRecord } from '../../store/approvals.ts';
 import { findDefinition } from '../../store/connected-tools.ts';
+import { type Earlier, earlierApprovals } from '../../store/earlier-approvals.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
 import { findAudit, firstIdAt } from '../../store/log/audit.ts';

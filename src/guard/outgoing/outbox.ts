@@ -2,7 +2,8 @@
 // announces. It sends nothing: worker.ts sends the deliveries. Open pages of the dashboard read the events themselves.
 
 import type { Event } from '../../core/approvals/event.ts';
-import { type ApprovalRecord, approvalView } from '../../store/approvals.ts';
+import { approvalView } from '../../store/approval-views.ts';
+import type { ApprovalRecord } from '../../store/approvals.ts';
 import { insertDelivery, insertEvent, type Subscriber } from '../../store/deliveries.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { VoteRecord } from '../../store/votes.ts';

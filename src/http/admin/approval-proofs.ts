@@ -9,7 +9,7 @@ import { proofsOf } from '../../guard/approvals/proofs.ts';
 import { votesFor } from '../../guard/approvals/votes.ts';
 import { rpOf } from '../../guard/people/passkeys.ts';
 import type { ProofRecord } from '../../store/approval-proofs.ts';
-import { approvalVotes } from '../../store/approvals.ts';
+import { approvalVotes } from '../../store/approval-views.ts';
 import { iso, isoOrNull, isoTime, uuid, votes } from '../serving/fields.ts';
 import { browserOptions } from '../serving/passkey-fields.ts';
 import { answererOf, type Route, route } from '../serving/route.ts';

@@ -14,12 +14,8 @@ import { beginAdding, finishAdding, removePasskey } from '../../../src/guard/peo
 import { openSignIn, type SignedIn } from '../../../src/guard/people/sign-ins.ts';
 import { mintToken } from '../../../src/guard/secrets.ts';
 import { listProofs } from '../../../src/store/approval-proofs.ts';
-import {
-  type ApprovalRecord,
-  approvalVotes,
-  findApproval,
-  insertApproval,
-} from '../../../src/store/approvals.ts';
+import { approvalVotes } from '../../../src/store/approval-views.ts';
+import { type ApprovalRecord, findApproval, insertApproval } from '../../../src/store/approvals.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertOperator, type Role, updateOperatorGroups } from '../../../src/store/operators.ts';
 import { removePasskeys } from '../../../src/store/passkeys.ts';
