@@ -1,4 +1,4 @@
-// The audit log and the overview in a real browser, on both engines: filters by link, by hand and by the back
+// The audit log and the overview in a real browser: filters by link, by hand and by the back
 // button, one entry's details, pages, exports, and both keeping up with what happens.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -6,9 +6,10 @@ import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
-const engineNames = await engines();
+const engineNames = await enginesWhenChanged('src/store/**');
 const PAGE = 50;
 
 describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine => {
