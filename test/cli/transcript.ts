@@ -45,7 +45,7 @@ export async function play(shell: Shell, { head, files, steps }: Transcript): Pr
   const names = new Names();
   const played: Step[] = [];
   for (const { command } of steps) {
-    const { stdout, stderr, code } = await shell.run(names.valuesIn(command));
+    const { stdout, stderr, code } = await shell.answer(names.valuesIn(command));
     const errors = stderr.replace(/^(?=.)/gm, '2> ');
     const answer = `${lined(sortedJson(stdout))}${lined(errors)}-> ${code}`;
     played.push({ command, expected: names.namesIn(answer).replaceAll(shell.folder, '<folder>') });

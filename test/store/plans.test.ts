@@ -58,7 +58,7 @@ import {
 } from './stores.ts';
 
 const ROWS = 3000;
-const PART = 10;
+const PART = 25;
 
 const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'next entry': db => nextAuditId(db, NOW),
