@@ -1,6 +1,6 @@
 // The types that fields of rules and limits have, each with all that is asked of it: what is wrong with a value, its
 // JSON Schema, its words for the documentation, what an editor offers, and whether it is written without quotes.
-// rule-fields.ts and limit.ts describe the fields. Nothing here knows more than one field.
+// rule-fields.ts and limit-fields.ts describe the fields. Nothing here knows more than one field.
 
 import { didYouMean } from '../text/did-you-mean.ts';
 import { textFault } from '../text/name.ts';
