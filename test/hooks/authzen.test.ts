@@ -226,17 +226,21 @@ describe.each(await enginesWhenChanged('src/store/**'))('AuthZEN on %s', engine 
       const { text } = await service.request('GET', '/metrics');
       return Number(/^toolgate_commit_group_size_count (\d+)/m.exec(text)?.[1]);
     };
+    const asked = (names: string[]) =>
+      post(EVALUATIONS, key, {
+        subject,
+        action,
+        evaluations: names.map(id => ({ resource: { type: 'tool', id } })),
+      });
+    const reply = await asked(ids);
+    // Questions have a share of time in a group and may go on to the next. Calls that ask nobody are judged at once.
     const before = await groups();
-    const reply = await post(EVALUATIONS, key, {
-      subject,
-      action,
-      evaluations: ids.map(id => ({ resource: { type: 'tool', id } })),
-    });
+    expect((await asked(Array(50).fill('records__read'))).status).toBe(200);
     expect((await groups()) - before).toBe(1);
     expect(decisions(reply)).toEqual(ids.map(each => each === 'records__read'));
     const answers: { context: Record<string, unknown> }[] = reply.body.evaluations;
     const entries = new Map((await entriesOf(id)).map(entry => [entry.id, entry]));
-    expect(entries.size).toBe(40);
+    expect(entries.size).toBe(40 + 50);
     const references = new Set<unknown>();
     for (const [at, { context }] of answers.entries()) {
       const entry = entries.get((context['toolCallId'] ?? context['evaluation_id']) as string);
