@@ -159,9 +159,9 @@ describe('elastic', () => {
 
   test('a conflict is a repeat, and counts as confirmed', async () => {
     answer.body = bulk(
-      { status: 201 },
+      { status: 200 },
       { status: 409, error: { type: 'version_conflict_engine_exception' } },
-      { status: 201 },
+      { status: 299 },
     );
     await target({ shape: 'elastic' }).send(BATCH);
     expect(arrived.length).toBe(1);
@@ -183,6 +183,11 @@ describe('elastic', () => {
       'fewer items than entries',
       bulk({ status: 201 }, { status: 201 }),
       'the receiver gave no answer of the bulk API',
+    ],
+    [
+      'a status past success',
+      bulk({ status: 201 }, { status: 201 }, { status: 300 }),
+      'the receiver refused the entry at place 9 with 300',
     ],
     ['an item without a status', bulk({}, {}, {}), 'the receiver gave no answer of the bulk API'],
     ['a login page', '<html>', 'the receiver gave no answer of the bulk API'],
