@@ -158,14 +158,15 @@ const OF_OTHERS = ['env', 'key', 'jwk'];
 const ENDINGS = entriesOf(SECRET)
   .flatMap(each => /^\*\.(\w+)$/.exec(each)?.[1] ?? [])
   .filter(each => !OF_OTHERS.includes(each));
-/** A word that can hardly be anything but a path. A repository's address ends in `.git`. */
+/** A word that can hardly be anything but a path. */
 const LIKE_A_PATH = new RegExp(`^\\.\\w|/|^id_\\w|\\.(?:${ENDINGS.join('|')})$`, 'i');
-const ADDRESS = /\.git\/?$/i;
+/** A repository as a whole, by its address or its folder, is no secret. */
+const REPOSITORY = /\.git\/?$/i;
 
 export function shellSecret(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return false;
   const words = new Set(textsOf(text).flatMap(each => each.split(BETWEEN_WORDS)));
-  return [...words].some(each => LIKE_A_PATH.test(each) && !ADDRESS.test(each) && pathSecret(each) === true);
+  return [...words].some(each => LIKE_A_PATH.test(each) && !REPOSITORY.test(each) && pathSecret(each) === true);
 }
 
 /** Where paths may stand: in the arguments of plain commands, but not in sentences such as the message of a commit. */

@@ -58,6 +58,7 @@ describe('what a condition comes to', () => {
   test.each<[string, string, unknown]>([
     ['args.amount > 0 && args.amount <= 50', '{"amount": 50}', true],
     ['args.amount > 0 && args.amount <= 50', '{"amount": 50.01}', false],
+    ['args.list[args.gone] == 1', '{"list": [1]}', ABSENT],
     ['args.amount > 0 && args.amount <= 50', '{"amount": "50"}', WRONG_TYPE],
     ['args.amount > 0 && args.amount <= 50', '{}', ABSENT],
     ['args.amount > 0 || true', '{}', true],

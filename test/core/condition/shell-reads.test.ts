@@ -170,6 +170,7 @@ describe('secrets that a command line names', () => {
     'node -e console.log(process.env,options.key)',
     'git commit -m "keep .env out of the image, and ~/.ssh too"',
     'git clone https://example.com/x.git',
+    'du -sh .git',
     'cat .env.example',
     'echo key secrets',
     'ls -la',
