@@ -166,7 +166,9 @@ const REPOSITORY = /\.git\/?$/i;
 export function shellSecret(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return false;
   const words = new Set(textsOf(text).flatMap(each => each.split(BETWEEN_WORDS)));
-  return [...words].some(each => LIKE_A_PATH.test(each) && !REPOSITORY.test(each) && pathSecret(each) === true);
+  return [...words].some(
+    each => LIKE_A_PATH.test(each) && !REPOSITORY.test(each) && pathSecret(each) === true,
+  );
 }
 
 /** Where paths may stand: in the arguments of plain commands, but not in sentences such as the message of a commit. */
