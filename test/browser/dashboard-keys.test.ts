@@ -174,8 +174,19 @@ describe.if(hasBrowser())('keys', () => {
       await dialog.getByRole('button', { name: 'Add' }).click();
     };
     await use(async page => {
+      // What arrives late moves no button away from under a click.
+      const late = Promise.withResolvers<void>();
+      await page.route(/\/admin\/v1\/(?!me$|keys\/)/, async route => {
+        await late.promise;
+        await route.continue();
+      });
       await page.goto(`/dashboard/keys/${keyId}`);
       await heading(page, 'with servers');
+      const place = await button(page, 'Add an MCP server').boundingBox();
+      late.resolve();
+      await page.getByText('TOOLGATE_OAUTH is off').waitFor();
+      await page.getByText('No session was made with this key').waitFor();
+      expect(await button(page, 'Add an MCP server').boundingBox()).toEqual(place);
       await page.evaluate(COLLECT);
       await add(page, 'eyes', upstream.url);
       await announced(page, 'eyes: Connected: 2 tools');

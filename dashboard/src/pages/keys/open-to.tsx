@@ -7,10 +7,9 @@ import { FormDialog } from '../../components/dialog.tsx';
 import { Entries } from '../../components/entries.tsx';
 import { Panel } from '../../components/page.tsx';
 import { Badge, Named } from '../../components/text.tsx';
-import { useGet } from '../../load.ts';
 import { loadPeople, people } from '../../names.ts';
-import type { Key, Settings } from '../../resources.ts';
-import { mayAdminister } from '../../session.ts';
+import type { Key } from '../../resources.ts';
+import { clientAddress, mayAdminister } from '../../session.ts';
 
 export function OpenTo({ of: key, reload }: { of: Key; reload: () => void }) {
   const [open, setOpen] = useState(false);
@@ -62,17 +61,18 @@ function Entry({ of: entry }: { of: string }) {
   );
 }
 
-/** Opening a key changes nothing while nobody can sign in to it. */
+/**
+ * Opening a key changes nothing while nobody can sign in to it. The page itself says whether they can: a notice that had to
+ * be loaded would move the buttons below it, away from under a click.
+ */
 function SignInIsOff() {
-  const { data } = useGet<Settings>('/settings');
-  const settingOf = (env: string) => data?.settings.find(each => each.env === env)?.value ?? null;
-  if (data === undefined || settingOf('TOOLGATE_OAUTH') === 'on') return null;
+  if (clientAddress !== '') return null;
   return (
     <p class="notice">
       <span>
-        <code>TOOLGATE_OAUTH</code> is off, so clients cannot sign in
-        {settingOf('TOOLGATE_JWT_ISSUER') === null ? '' : '; only tokens of your company’s issuer work'}. Set
-        it to <code>on</code>, together with <code>TOOLGATE_PUBLIC_URL</code>, and restart the service.
+        <code>TOOLGATE_OAUTH</code> is off, so clients cannot sign in; only tokens of your company’s issuer work,
+        if <code>TOOLGATE_JWT_ISSUER</code> names one. Set it to <code>on</code>, together with{' '}
+        <code>TOOLGATE_PUBLIC_URL</code>, and restart the service.
       </span>
     </p>
   );
