@@ -8,7 +8,7 @@ import { ACTIONS } from '../../core/policy/policy.ts';
 import { SURFACES } from '../../core/text/surface.ts';
 import { NOTIFICATION_STATUSES } from '../../store/notifications.ts';
 import { isoTime, uuid, votes } from '../serving/fields.ts';
-import { forwarded } from './audit.ts';
+import { forwarded } from './audit-fields.ts';
 
 const time = isoTime.nullable();
 

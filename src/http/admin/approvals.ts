@@ -17,7 +17,7 @@ import { answerIn, resolution } from '../serving/approval-answer.ts';
 import { before, iso, isoOrNull, list, page, paged } from '../serving/fields.ts';
 import { actorOf, answererOf, type Route, route } from '../serving/route.ts';
 import { approval, type context, listedApproval, waiting, wholeApproval } from './approval-fields.ts';
-import { showOutcome } from './audit.ts';
+import { showOutcome } from './audit-fields.ts';
 
 function showDetails({ details, ...rest }: ShownDetails) {
   if (details === undefined) return rest;

@@ -12,7 +12,8 @@ import { searchAudit } from '../../store/log/audit-search.ts';
 import { listConnections, type PersonSession } from '../../store/sessions.ts';
 import { before, iso, isoOrNull, isoTime, list, page, paged, uuid } from '../serving/fields.ts';
 import { type Route, route, signedInOf } from '../serving/route.ts';
-import { auditFilter, entry, showEntry } from './audit.ts';
+import { auditFilter } from './audit.ts';
+import { entry, showEntry } from './audit-fields.ts';
 
 const tag = 'mine';
 const keyName = z.string().meta({ description: 'The name of the key, which you may not read yourself.' });

@@ -13,7 +13,7 @@ import { listSealed, readSealing } from '../../store/log/seals.ts';
 import { iso, isoTime, list, page, paged } from '../serving/fields.ts';
 import { holdOpen, type Route, route } from '../serving/route.ts';
 import { stream } from '../serving/stream.ts';
-import { entry } from './audit.ts';
+import { entry } from './audit-fields.ts';
 
 const hash = z.string().meta({ description: 'Base64 of 32 bytes.' });
 const count = z.int();

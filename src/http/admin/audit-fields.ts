@@ -1,0 +1,109 @@
+// What the API shows of an entry of the audit log: its fields, its reason as data, and the outcome of a forwarded call.
+
+import { z } from 'zod';
+import { DECISIONS } from '../../core/decision/decide.ts';
+import { HANDED_TO, WHY_NOT_FREED } from '../../core/decision/reason.ts';
+import { CODES } from '../../core/decision/recorded-reason.ts';
+import { shownEntry } from '../../core/log/entry.ts';
+import { LIMIT } from '../../core/policy/limit-fields.ts';
+import { SURFACES } from '../../core/text/surface.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import { OUTCOMES, type OutcomeRecord } from '../../store/log/outcomes.ts';
+import { iso, isoTime, uuid } from '../serving/fields.ts';
+
+export const traceId = z
+  .string()
+  .regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits in lower case')
+  .meta({ example: '4bf92f3577b34da6a3ce929d0e0e4736' });
+
+const passedOver = z.object({
+  not: z.object({
+    why: z.enum(['false', 'failed', 'hours', 'uncounted']),
+    condition: z.int().optional(),
+    limit: z.string().optional(),
+  }),
+  rule: z.int(),
+  ruleName: z.string().optional(),
+});
+
+const answer = z.object({
+  is: z.enum(['waits', 'freed', 'denied', 'too_many', 'unseen']),
+  by: z.enum(['grant', 'approval']).optional(),
+  referenceId: z.string().optional(),
+  of: z.enum(['key', 'session']).optional(),
+  open: z.int().optional(),
+  text: z.string().optional(),
+  handedTo: z.enum(HANDED_TO).optional(),
+  whyNotFreed: z
+    .union([z.enum(WHY_NOT_FREED), z.object({ asked: z.enum(SURFACES), here: z.enum(SURFACES) })])
+    .optional(),
+});
+
+/** Which of the optional fields are there depends on the code. */
+const reasonCode = z.object({
+  code: z.enum(CODES),
+  policy: z.string().optional().meta({ description: 'The name of the policy then.' }),
+  rule: z.int().optional(),
+  ruleName: z.string().optional(),
+  condition: z.int().optional().meta({ description: 'The condition that could not be evaluated.' }),
+  text: z.string().optional().meta({ description: 'What the rule itself says.' }),
+  limit: z.string().optional(),
+  atMost: z.string().optional(),
+  per: z.enum(LIMIT.per.type.offers).optional(),
+  window: z.string().optional(),
+  asks: z.literal(true).optional(),
+  answer: answer.optional().meta({ description: 'What came of the question to people.' }),
+  nearest: passedOver.optional().meta({ description: 'The rule that came nearest to deciding more freely.' }),
+  noPlace: z.object({ of: z.enum(['key', 'connected_tool']), atMost: z.int() }).optional(),
+});
+
+export const entry = z.object({
+  id: uuid,
+  at: isoTime,
+  keyId: uuid,
+  sessionId: uuid.nullable(),
+  surface: z.enum(SURFACES),
+  serverName: z.string(),
+  toolName: z.string(),
+  decision: z.enum(DECISIONS),
+  reason: z.string(),
+  policyId: uuid,
+  policyVersion: z.int(),
+  ruleIndex: z.int().nullable(),
+  referenceId: uuid.nullable(),
+  latencyMs: z.int(),
+  reasonCode: reasonCode.optional().meta({
+    description: 'What `reason` says, as data; absent if an earlier version recorded the call.',
+  }),
+  personId: uuid
+    .optional()
+    .meta({ description: 'The operator for whom the session acts; absent if it acts for nobody.' }),
+  shadow: z
+    .object({
+      policyId: uuid,
+      policyVersion: z.int(),
+      decision: z.enum(DECISIONS),
+      ruleIndex: z.int().nullable(),
+    })
+    .optional()
+    .meta({ description: "What the key's shadow policy said about the call; absent if it had none." }),
+  traceId: traceId.optional().meta({
+    description:
+      'The trace to which the call belongs (W3C Trace Context); absent if it was not traced. It is not sealed.',
+  }),
+});
+
+export const forwarded = z
+  .object({ outcome: z.enum(OUTCOMES), durationMs: z.int(), at: isoTime })
+  .nullable()
+  .meta({
+    description:
+      'The outcome of a call that the proxy forwarded; null if it is not known yet or not forwarded.',
+  });
+
+export function showOutcome(found: OutcomeRecord | null): z.output<typeof forwarded> {
+  return found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
+}
+
+/** The types make sure that a row of the store has all fields of the schema. */
+export const showEntry = (row: AuditEntry): z.output<typeof entry> => shownEntry(row);
