@@ -69,7 +69,7 @@ class Parser {
     return true;
   }
 
-  #want(symbol: string): void {
+  #expect(symbol: string): void {
     if (!this.#take(symbol)) throw this.#unexpected(`, expected "${symbol}"`);
   }
 
@@ -103,7 +103,7 @@ class Parser {
     if (this.#take('?')) {
       const condition = node;
       const yes = this.#terms('or');
-      this.#want(':');
+      this.#expect(':');
       const no = this.#expression();
       node = this.#made({ kind: 'choice', offset: condition.offset, condition, yes, no }, condition, yes, no);
     }
@@ -155,7 +155,7 @@ class Parser {
     for (;;) {
       if (this.#take('[')) {
         const index = this.#expression();
-        this.#want(']');
+        this.#expect(']');
         node = this.#made({ kind: 'index', offset, operand: node, index }, node, index);
       } else if (this.#take('.')) {
         const { kind, text, offset: fieldOffset } = this.#token;
@@ -185,7 +185,7 @@ class Parser {
     if (kind === 'name') return this.#named(text, offset);
     if (text === '(') {
       const inner = this.#expression();
-      this.#want(')');
+      this.#expect(')');
       return inner;
     }
     if (text === '[') {
@@ -195,7 +195,7 @@ class Parser {
     if (text === '{') {
       const entries = this.#listed('}', () => {
         const key = this.#expression();
-        this.#want(':');
+        this.#expect(':');
         return { key, value: this.#expression() };
       });
       const parts = entries.flatMap(entry => [entry.key, entry.value]);
@@ -210,7 +210,7 @@ class Parser {
     const parts: T[] = [];
     while (!this.#take(close)) {
       parts.push(part());
-      if (!this.#isNext(close)) this.#want(',');
+      if (!this.#isNext(close)) this.#expect(',');
     }
     return parts;
   }
@@ -228,12 +228,12 @@ class Parser {
   }
 
   #call(target: Node | null, name: string, offset: number, nameOffset: number): Node {
-    this.#want('(');
+    this.#expect('(');
     const parts: Node[] = [];
     if (!this.#take(')')) {
       do parts.push(this.#expression());
       while (this.#take(','));
-      this.#want(')');
+      this.#expect(')');
     }
     if (target === null && name === 'has') return this.#has(parts, offset);
     const parameters = name === 'map' && parts.length === 3 ? 3 : 2;

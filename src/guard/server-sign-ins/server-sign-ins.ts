@@ -25,7 +25,7 @@ import { decryptTokens, type Kept, KeptTokens, SIGN_IN_AGAIN } from './kept-toke
 import { Requests } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
 import { revokeTokens } from './tokens.ts';
-import { type Beginner, type Returned, Visits, type WantOwner, type Way } from './visits.ts';
+import { type Beginner, type RequireOwner, type Returned, Visits, type Way } from './visits.ts';
 
 export { SignInNeeded };
 
@@ -186,11 +186,11 @@ export class ServerSignIns {
    */
   finish(
     { toolId, ...returned }: Omit<Returned, 'redirectUri'> & { toolId: string | null },
-    wantOwner: WantOwner,
+    requireOwner: RequireOwner,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const redirectUri =
       toolId === null ? `${this.#address}/oauth/callback` : this.addressesFor(toolId).redirectUri;
-    return this.#visits.finish({ ...returned, redirectUri }, wantOwner);
+    return this.#visits.finish({ ...returned, redirectUri }, requireOwner);
   }
 
   /** Signs out: forgets the tokens, and revokes them at the server as far as it lets us. */

@@ -37,7 +37,7 @@ export const VISIT_MS = 10 * 60_000;
  * Throws unless whoever is signed in here may sign in for this person, or for the key (null). It is asked when a visit
  * comes back, because somebody else may use the browser by now, and again when its tokens are kept.
  */
-export type WantOwner = (personId: string | null, db: Queries) => void | Promise<void>;
+export type RequireOwner = (personId: string | null, db: Queries) => void | Promise<void>;
 
 /** Who begins a sign-in. */
 export interface Beginner {
@@ -199,14 +199,14 @@ export class Visits {
   /** Takes a visit that came back to its callback, once, in the browser that began it. */
   async finish(
     { redirectUri, answer, browser }: Returned,
-    wantOwner: WantOwner,
+    requireOwner: RequireOwner,
   ): Promise<{ tool: ConnectedTool; personId: string | null }> {
     const deps = this.#deps;
     const state = answer.get('state') ?? '';
     const visit = await this.#take(state, browser);
     if (visit.redirectUri !== redirectUri) throw elsewhere();
     const owner = visit.personId === '' ? null : visit.personId;
-    await wantOwner(owner, deps.db);
+    await requireOwner(owner, deps.db);
     const oauth = await this.#library();
     const step = this.#requests.step();
     const granted = await reachable(() =>
@@ -222,7 +222,7 @@ export class Visits {
     // Whoever changes or removes the tool, its key or the person waits for this, or this sees what they did.
     const locks = { exclusive: [keyLock(keyId)], shared: [PEOPLE_LOCK] };
     const tool = await deps.db.transaction(locks, async tx => {
-      await wantOwner(owner, tx);
+      await requireOwner(owner, tx);
       const tool = await findTool(tx, toolId);
       if (tool === null || tool.oauthAs === null) throw noSuchTool();
       const { clientId = null } = decryptOAuth(deps.vault, tool);

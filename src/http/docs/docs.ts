@@ -79,7 +79,7 @@ ${calls.map(call => operation(document, call))}</section>`;
 function operation(document: OpenApi, call: Call): Html {
   const { description, summary, operationId } = call;
   return html`<article id="${operationId}" aria-labelledby="${operationId}-name">
-<div class="told">
+<div class="explained">
 <h3 id="${operationId}-name">${summary}</h3>
 <p class="route"><span class="method">${call.method}</span> <code>${breakable(call.path)}</code></p>
 <p class="small"><span class="soft">Who may call it:</span> ${callers(document, call)}</p>
@@ -225,7 +225,7 @@ const STYLE = `
 .list { padding-left: 1.2rem; }
 .lead { font-size: 1.15rem; color: var(--soft); }
 article { display: grid; gap: 1rem 2.5rem; padding: 1.25rem; background: var(--sheet); border: 1px solid var(--line); border-radius: 12px; }
-.told, .shown { display: grid; gap: 0.6rem; min-width: 0; align-content: start; }
+.explained, .shown { display: grid; gap: 0.6rem; min-width: 0; align-content: start; }
 .route { display: flex; gap: 0.6rem; align-items: baseline; }
 .route code { background: none; padding: 0; font-size: 0.95rem; }
 .method {

@@ -77,17 +77,17 @@ async function grant(incoming: Incoming<Form, unknown>): Promise<Response> {
 }
 
 function tokensFor({ services: { deps }, body }: Incoming<Form, unknown>) {
-  const clientId = want(body, 'client_id');
-  switch (want(body, 'grant_type')) {
+  const clientId = requireField(body, 'client_id');
+  switch (requireField(body, 'grant_type')) {
     case 'authorization_code':
       return exchangeCode(deps, {
-        code: want(body, 'code'),
+        code: requireField(body, 'code'),
         clientId,
-        redirectUri: want(body, 'redirect_uri'),
-        verifier: want(body, 'code_verifier'),
+        redirectUri: requireField(body, 'redirect_uri'),
+        verifier: requireField(body, 'code_verifier'),
       });
     case 'refresh_token':
-      return refreshTokens(deps, { refreshToken: want(body, 'refresh_token'), clientId });
+      return refreshTokens(deps, { refreshToken: requireField(body, 'refresh_token'), clientId });
     default:
       throw new OAuthError(
         'unsupported_grant_type',
@@ -96,7 +96,7 @@ function tokensFor({ services: { deps }, body }: Incoming<Form, unknown>) {
   }
 }
 
-function want(
+function requireField(
   body: Form,
   name: 'client_id' | 'grant_type' | 'code' | 'redirect_uri' | 'code_verifier' | 'refresh_token',
 ) {
