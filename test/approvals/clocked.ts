@@ -6,8 +6,8 @@ import { createLog } from '../../src/log.ts';
 import { start } from '../../src/main.ts';
 import { loadConfig } from '../../src/settings/config.ts';
 import { newDataDir } from '../support/faults.ts';
-import { sharedPostgres } from '../support/postgres.ts';
-import { ADMIN_TOKEN, type Engine, TestService } from '../support/service.ts';
+import { freshStore } from '../support/fresh-store.ts';
+import { ADMIN_TOKEN, type Engine, ROOT, TestService } from '../support/service.ts';
 
 const SILENT = { text: '', ended: Promise.resolve() };
 
@@ -43,8 +43,7 @@ export async function startClocked(
   engine: Engine = 'sqlite',
 ): Promise<ClockedService> {
   const dataDir = newDataDir();
-  const postgres = engine === 'postgres' ? await sharedPostgres() : null;
-  const databaseUrl = (await postgres?.createDatabase()) ?? `sqlite:${join(dataDir, 'toolgate.db')}`;
+  const databaseUrl = await freshStore(engine, dataDir, ROOT);
   const clock = { ahead: 0 };
   const startedAt = Date.now();
   const { config } = loadConfig(

@@ -48,7 +48,12 @@ test('a password fits its own hash, however its characters are composed, and no 
 
 test('the work for an unknown account is that for a known one', async () => {
   const cost = (hash: string) => hash.split('$').slice(1, 4).join('$');
-  const source = await Bun.file(`${import.meta.dir}/../../src/guard/people/passwords.ts`).text();
+  const path = `${import.meta.dir}/../../src/guard/people/passwords.ts`;
+  const source = await Bun.file(path).text();
+  // By another name, under which `npm test` does not make its hashes cheap.
+  const { hashPassword }: typeof import('../../src/guard/people/passwords.ts') = await import(
+    `${path}?as-it-is`
+  );
   const nobody = /'(\$argon2id\$[^']+)'/.exec(source)?.[1] ?? '';
   expect(cost(nobody)).toBe(cost(await hashPassword('violet kettle orbit lantern')));
 });

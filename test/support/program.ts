@@ -5,21 +5,10 @@
 
 import { mkdirSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { BunPlugin } from 'bun';
 import { compile } from '../../scripts/build/bundle.ts';
-import { withCheapPasswords } from './cheap-passwords.ts';
+import { cheapPasswords } from './cheap-passwords.ts';
 
 const FILE = join(import.meta.dir, '../../node_modules/.cache/toolgate/toolgate-test');
-
-const cheapPasswords: BunPlugin = {
-  name: 'cheap passwords',
-  setup(build) {
-    build.onLoad({ filter: /src\/guard\/people\/passwords\.ts$/ }, async ({ path }) => {
-      const contents = withCheapPasswords(await Bun.file(path).text());
-      return { contents, loader: 'ts' };
-    });
-  },
-};
 
 /** Makes it, and says where it is. A run that is under way meanwhile keeps the file that it started with. */
 export async function makeProgram(): Promise<string> {
