@@ -100,7 +100,7 @@ const letters = readFileSync(leftOut, 'utf8');
 const [left, engines] = ['t', 'e'].map(letter => letters.split(letter).length - 1) as [number, number];
 if (left + engines > 0)
   console.log(
-    `\n*** Left out here: ${left} tests on mutants, under floods and of memory, and PostgreSQL in ${engines} files that need no engine in particular. \`npm run promises\` runs them, .ci/run those whose sources changed. ***`,
+    `\n*** Left out here: ${left} tests on mutants, under floods and of memory, and PostgreSQL in ${engines} files. \`npm run promises\` runs them, .ci/run those whose sources changed. ***`,
   );
 if (keep && status === 0) cpSync(timings, TIMINGS);
 rmSync(folder, { recursive: true });

@@ -20,8 +20,8 @@ import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const KILLS = LONG ? 60 : 4;
 /** At most; a mutant's run ends with its first violation. */
@@ -71,7 +71,7 @@ const GIVEN_UP_FIRST: Patch[] = [
   },
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   test(`${engine}: every verdict received is in the log after kill -9`, async () => {
     const killedIn = engine === 'sqlite' ? everyOther : never;
     const found = await measure(engine, KILLS, { killedIn });

@@ -20,8 +20,8 @@ import { checks } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { type Engine, engines, failToStart, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, failToStart, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const CHECKS = LONG ? 1000 : 100;
 const MUTANT_CHECKS = 40;
@@ -65,7 +65,9 @@ const MUTANTS: Record<Engine, Record<string, Patch>> = {
   postgres: { BEFORE_COMMIT },
 };
 
-for (const engine of await engines()) {
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**');
+
+for (const engine of both) {
   test.skipIf(!TRACED)(`${engine}: no verdict is sent before its entry is durable`, async () => {
     const found = await inTime(() => measure(engine, CHECKS));
     expect(found.violations).toBe(0);
@@ -171,10 +173,11 @@ function whole(lines: string[]): (readonly [line: string, resumed: boolean])[] {
 }
 
 describe('a server that would not keep its word', async () => {
-  const server = await startPostgres();
+  const server = both.includes('postgres') ? await startPostgres() : null;
   const shown = async (setting: string) =>
     (await sql<{ now: string }>(server!.url, `SELECT current_setting('${setting}') AS now`))[0]?.now;
-  const owned = need(server?.owned === true, 'a PostgreSQL of our own, to switch its durability off');
+  const owned =
+    server !== null && need(server.owned, 'a PostgreSQL of our own, to switch its durability off');
   afterAll(() => server?.close());
 
   for (const setting of ['fsync', 'synchronous_commit']) {

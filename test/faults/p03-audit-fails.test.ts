@@ -30,7 +30,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { onPath, type ServiceOptions, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import {
   type Begin,
   canMount,
@@ -55,8 +55,10 @@ const EXIT_STORE_BROKEN = 70;
 const TRACED = need(canTrace(), 'strace, and the right to trace');
 const LIMITED = need(onPath('prlimit'), 'prlimit');
 const MOUNTED = need(canMount(), 'the right to mount a tmpfs');
-const started = await startPostgres();
-const server = need(started?.owned === true, 'a PostgreSQL that the test may stop') ? started : null;
+const wanted = (await enginesWhenChanged('src/store/**', 'src/guard/**')).includes('postgres');
+const started = wanted ? await startPostgres() : null;
+const server =
+  wanted && need(started?.owned === true, 'a PostgreSQL that the test may stop') ? started : null;
 afterAll(() => started?.close());
 
 interface Fault {

@@ -6,8 +6,8 @@ import { againstLog, figures, inTime, Received, withMutant } from '../support/fa
 import { checks } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, startService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const CHECKS = LONG ? 20_000 : 2_000;
 const MUTANT_CHECKS = 500;
@@ -22,7 +22,7 @@ const insert = (entries: string): Patch => ({
 const MERGED = insert('[...new Map(entries.map(each => [each.toolName, each])).values()]');
 const TWICE = insert('entries.flatMap(each => [each, { ...each, id: crypto.randomUUID() }])');
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   test(`${engine}: there is one entry for every verdict and no other`, async () => {
     const found = await inTime(() => measure(engine, CHECKS));
     expect(found.decisions).toEqual(DECISIONS);

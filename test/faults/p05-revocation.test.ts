@@ -13,7 +13,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import type { ServiceOptions, TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = LONG ? 200 : 10;
 /** At most; a mutant's run ends with its first violation. */
@@ -22,7 +22,8 @@ const CONNECTIONS = 6;
 const ALLOW_ALL = [{ tool: '*', action: 'allow' as const }];
 const DENY_ALL = [{ tool: '*', action: 'deny' as const }];
 
-const server = await timestampedServer();
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**');
+const server = both.includes('postgres') ? await timestampedServer() : null;
 afterAll(() => server?.close());
 
 /** What a round ends, and how. */

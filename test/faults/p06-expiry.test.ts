@@ -10,8 +10,8 @@ import { canCompile, SettableClock } from '../support/clock.ts';
 import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
-import { type Engine, engines, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import type { Engine, TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = LONG ? 10 : 1;
 const MINUTE = 60;
@@ -53,7 +53,12 @@ const STORIES: Step[][] = [
   [back('alive'), { does: 'jump', by: () => 30, leaves: 'alive' }, tooLong, forward('dead'), back('dead')],
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged(
+  'src/store/**',
+  'src/guard/**',
+  'src/clock.ts',
+  'src/main.ts',
+)) {
   test.skipIf(!CLOCKED)(`${engine}: nothing lives longer because the clock jumps`, async () => {
     const found = await measure(engine, ROUNDS);
     expect(found).toMatchObject({ accepted: [], refused: [] });

@@ -13,8 +13,8 @@ import { newPerson, type Person, send } from '../operators/people.ts';
 import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import type { Engine, TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const APPROVALS = LONG ? 200 : 20;
 const POSTS = LONG ? 50 : 20;
@@ -84,7 +84,7 @@ const NOT_KEPT: Patch = {
   replace: 'void insertProof;',
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   test(`${engine}: no approval that has to be signed is given without as many signatures as votes`, async () => {
     expect(await measureSigned(engine, SIGNED)).toMatchObject({ ballots: SIGNED, violations: 0 });
   });

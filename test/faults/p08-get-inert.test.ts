@@ -6,8 +6,8 @@ import { type Asked, fingerprint, from, openGate } from '../approvals/gate.ts';
 import { figures, random, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import type { Engine, TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const REQUESTS = LONG ? 10_000 : 300;
 const BATCH = 100;
@@ -50,7 +50,7 @@ const EXTRAS: Record<string, string>[] = [
   { 'Sec-Fetch-Site': 'cross-site', Referer: 'https://mail.example/' },
 ];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/http/**')) {
   test(`${engine}: no method but POST changes anything`, async () => {
     const found = await measure(engine, REQUESTS);
     expect(found.requests).toBe(REQUESTS);

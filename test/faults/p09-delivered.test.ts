@@ -12,8 +12,8 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
 import { type ProgramOptions, spawnReceiver, writtenIn } from '../support/receiver.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const KILLS = LONG ? 60 : 4;
 const MUTANT_KILLS = 6;
@@ -37,7 +37,7 @@ const MARK_FIRST: Patch[] = [
 ];
 
 // All at once: each has a store, a service and receivers of its own, and mostly waits for what is tried again.
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   test.concurrent(`${engine}: every event arrives, verified, across kills`, async () => {
     const found = await measure(engine, KILLS);
     expect(found).toMatchObject({ kills: KILLS, undelivered: 0, badSignatures: 0, followed: 0 });

@@ -14,8 +14,8 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Manner, Receiver, signedWith } from '../support/receiver.ts';
-import { type Engine, engines, ROOT } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, ROOT } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const EVENTS = LONG ? 100 : 5;
 const MUTANT_EVENTS = 2;
@@ -33,7 +33,7 @@ const DEAF: Patch = {
   replace: 'SET next_attempt_at = $2 WHERE id = $1',
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   test(`${engine}: what is exhausted stays, with every attempt, and can be redelivered`, async () => {
     const found = await measure(engine, EVENTS);
     expect(found).toEqual({

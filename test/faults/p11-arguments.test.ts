@@ -15,15 +15,8 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
-import {
-  type Engine,
-  engines,
-  onPath,
-  programOf,
-  startService,
-  type TestService,
-} from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, onPath, programOf, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { Canaries, checkedCalls, REFUSED, searchFor, send } from './canaries.ts';
 import { CONDITIONAL, conditionalBody, sendConditional } from './conditional-canaries.ts';
 import { Outside, sendSecrets } from './people-canaries.ts';
@@ -31,7 +24,8 @@ import { Channels, sendShown, shownBody, shownKey } from './shown-canaries.ts';
 
 const ROUNDS = LONG ? 5 : 1;
 const SEARCHABLE = need(onPath('grep'), 'grep');
-const postgres = await sharedPostgres();
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/http/**');
+const postgres = both.includes('postgres') ? await sharedPostgres() : null;
 
 const LOGGED: Patch = {
   file: 'src/http/agent/check.ts',
@@ -91,7 +85,7 @@ const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
   postgres: { calls: { TOLD, ...(LONG && { LOGGED, ECHOED }) }, details: { PLAIN }, people: {} },
 };
 
-for (const engine of await engines()) {
+for (const engine of both) {
   const searched = SEARCHABLE && (engine === 'sqlite' || postgres?.owned === true);
   const can = need(searched && canDecode, 'grep, the files of the database, and a collector');
 

@@ -8,8 +8,8 @@ import { figures, newDataDir, random, SEED, sql, until, withMutant } from '../su
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const KILLS = LONG ? 40 : 4;
 /** On one store: every call has a tool of its own, and thousands of tools are slow to list. */
@@ -41,7 +41,7 @@ const BEFORE_COMMIT: Patch = {
       });`,
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/mcp/**')) {
   test(`${engine}: every call that an upstream got has its entry`, async () => {
     const found = await measure(engine, KILLS);
     expect(found.calls).toBeGreaterThan(KILLS * 20);

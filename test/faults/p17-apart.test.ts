@@ -7,8 +7,8 @@ import { expect, test } from 'bun:test';
 import { figures, random, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, startService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { Tenant } from './tenant.ts';
 
 const OPERATIONS = LONG ? 3000 : 400;
@@ -52,7 +52,7 @@ const MUTANTS: Record<string, Patch | Patch[]> = {
   },
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/mcp/**')) {
   test(`${engine}: no key learns of another’s things, or changes them`, async () => {
     const found = await measure(engine, OPERATIONS);
     expect(found.leaks).toEqual([]);

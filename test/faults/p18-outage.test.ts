@@ -33,6 +33,8 @@ const OUTAGE_MS = LONG ? 10_000 : 1000;
 const LOST_MS = LONG ? 10_000 : 4000;
 const REFUSALS = LONG ? 2 * CONNECTIONS : CONNECTIONS;
 const ROLE = 'toolgate_service';
+/** The one that runs whatever has changed. */
+const QUICK = 'a stopped database';
 
 const started = await startPostgres();
 const server = need(started?.owned === true, 'a PostgreSQL that the test may stop') ? started : null;
@@ -93,7 +95,8 @@ const PATIENT: Patch[] = [
 
 describe.skipIf(server === null)('postgres', () => {
   for (const name of Object.keys(OUTAGES)) {
-    test(`${name}: no verdict without an entry, answers in time, recovery`, async () => {
+    const tests = name === QUICK ? test : whenChanged('src/store/**', 'src/guard/**');
+    tests(`${name}: no verdict without an entry, answers in time, recovery`, async () => {
       const found = await inTime(() => measure(name, name === 'a lost link' ? LOST_MS : OUTAGE_MS));
       expect(found).toMatchObject({ unrecorded: 0, meanwhile: 0, late: 0, odd: [] });
     });

@@ -11,8 +11,8 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
-import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { ADMIN_TOKEN, type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { Outside, PEOPLE_KINDS, sendSecrets } from './people-canaries.ts';
 
 const ROUNDS = LONG ? 20 : 3;
@@ -90,7 +90,7 @@ const PEOPLE_MUTANTS: Record<Engine, Record<string, Patch[]>> = {
 
 type Part = 'calls' | 'people';
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   const readable = engine === 'sqlite' || (await sharedPostgres())?.owned === true;
   const can = need(readable, 'the files of the database');
 

@@ -16,8 +16,8 @@ import {
 import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const STOPS = LONG ? 20 : 3;
 const CONNECTIONS = 32;
@@ -31,7 +31,12 @@ const BUFFERED: Patch = {
     'setTimeout(() => this.#deps.db.transaction({}, async later => this.#log.insert(later, entries)).catch(() => {}), 10_000);',
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged(
+  'src/store/**',
+  'src/guard/**',
+  'src/process/**',
+  'src/main.ts',
+)) {
   test(`${engine}: SIGTERM under load loses no verdict`, async () => {
     const found = await measure(engine, STOPS);
     expect(found.exitCodes).toEqual([0]);

@@ -9,8 +9,8 @@ import { canTrace, figures, newDataDir, random, SEED, sql, withMutant } from '..
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
-import { type Engine, engines, startService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const KILLS = LONG ? 20 : 6;
 const CALLS: Record<Engine, string> = { sqlite: 'fsync,fdatasync,pwrite64', postgres: 'sendto' };
@@ -32,7 +32,7 @@ const SEAM: Record<Engine, { calls: string; points: number[] }> = {
   postgres: { calls: 'sendto', points: range(32, 44) },
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/process/**')) {
   test.skipIf(!TRACED)(`${engine}: a first start killed anywhere can be started again`, async () => {
     const found = await measure(engine, spread(await callsOfAStart(engine), KILLS));
     expect(found.kills).toBeGreaterThan(KILLS / 2);

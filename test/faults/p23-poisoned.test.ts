@@ -19,8 +19,8 @@ import { type Answer, isLate, startLoad } from '../support/load.ts';
 import { connect, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const CHECKS = LONG ? 8000 : 800;
 /** Where the guard lets something in, every group has a bad check in it, so fewer say the same. */
@@ -64,7 +64,7 @@ const HOLES: Record<string, { patch: Patch; engines: Engine[] }> = {
   'policies that cannot be read': { patch: POLICY_THROWS, engines: ['sqlite', 'postgres'] },
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/mcp/**')) {
   test(`${engine}: a good key’s checks succeed, whatever others send or have stored`, async () => {
     const found = await inTime(() => measure(engine, engine, CHECKS));
     expect(found.faults).toEqual([]);

@@ -10,8 +10,8 @@ import { figures, random, SEED, sql, until, verdictOf, withMutant } from '../sup
 import { type Answer, type Sent, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
-import { type Engine, engines } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import type { Engine } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { argsOf, type Found, meteredFaults, TOOLS, VERSIONS, type Version } from './metered.ts';
 import { SkewedReplicas } from './skewed-replicas.ts';
 
@@ -145,7 +145,7 @@ const MUTANTS: Record<string, Mutant> = {
   },
 };
 
-const both = await engines();
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/core/policy/**');
 
 for (const engine of both) {
   test.skipIf(!CLOCKED)(`${engine}: no limit is exceeded, and every allow is counted once`, async () => {

@@ -17,8 +17,8 @@ import { newPerson, OWN, send } from '../operators/people.ts';
 import { figures, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { ADMIN_TOKEN, type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = LONG ? 10 : 1;
 const CHANNEL = 'toolgate_wake';
@@ -150,7 +150,7 @@ const MUTANTS: Record<string, Mutant> = {
   },
 };
 
-const both = await engines();
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**');
 
 for (const engine of both) {
   test(`${engine}: details are seen by whoever may answer, and by nobody else`, async () => {

@@ -13,8 +13,8 @@ import { figures, newDataDir, random, SEED, sql, until, withMutant } from '../su
 import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { shippedIn, spawnShippedReceiver } from './shipped-receiver.ts';
 
 const KILLS = LONG ? 40 : 3;
@@ -37,7 +37,7 @@ const FORGET_RETENTION: Patch = {
 };
 
 // All at once: each has a store, a service and a receiver of its own, and mostly waits.
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
   test.concurrent(`${engine}: every sealed entry arrives in order, across kills`, async () => {
     const found = await killed(engine, KILLS);
     expect(found).toMatchObject({ missing: 0, outOfOrder: 0, altered: 0 });

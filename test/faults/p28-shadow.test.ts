@@ -10,8 +10,8 @@ import { figures, random, SEED, sql, until, verdictOf, withMutant } from '../sup
 import { type Answer, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { type Engine, engines, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { nextStep, type Step, World } from './shadow-worlds.ts';
 
 const STEPS = LONG ? 4000 : 400;
@@ -91,7 +91,7 @@ const MUTANTS: Record<string, Patch[]> = {
   ],
 };
 
-const both = await engines();
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/core/decision/**');
 
 for (const engine of both) {
   test(`${engine}: with a shadow everything is as without it`, async () => {

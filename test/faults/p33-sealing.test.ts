@@ -10,8 +10,8 @@ import { NOW, openStore, type TestStore } from '../store/stores.ts';
 import { figures, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
-import { BUN, type Engine, engines, ROOT, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { BUN, type Engine, ROOT, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 const KILLS = LONG ? 60 : 6;
 const PER_KILL = 1500;
@@ -40,7 +40,9 @@ const TRUST_IDS: Patch[] = [
   },
 ];
 
-for (const engine of await engines()) {
+const both = await enginesWhenChanged('src/store/**', 'src/guard/**');
+
+for (const engine of both) {
   test(`${engine}: kill -9 of the sealers loses and doubles nothing`, async () => {
     const { operations, violations } = await killed(engine, KILLS, ROOT);
     expect(operations).toBe(KILLS * PER_KILL);
@@ -183,33 +185,30 @@ async function scattered(engine: Engine, root: string) {
 const LOST = 'ALTER TABLE seals RENAME TO seals_lost';
 const BACK = 'ALTER TABLE seals_lost RENAME TO seals';
 
-test.each(await engines())(
-  '%s: while nothing can be sealed, checks go on and the lag shows',
-  async engine => {
-    const service = await startService({ engine, env: { TOOLGATE_CHECKPOINT_INTERVAL: '1s' } });
-    const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
-    await sql(service.databaseUrl, LOST);
-    let checks = 0;
-    const check = async () => {
-      expect((await service.check(key, 'files', 'read')).status).toBe(200);
-      checks++;
-    };
-    await until('sealing fails and lags', async () => {
-      await check();
-      return (
-        (await metric(service, 'seal_errors_total')) > 0 && (await metric(service, 'seal_lag_seconds')) > 5
-      );
-    });
-    for (let more = 0; more < 100; more++) await check();
-    expect(service.output).toContain('sealing the audit log failed');
-    await sql(service.databaseUrl, BACK);
-    const sealed = async () => (await metric(service, 'sealed_entries')) === checks;
-    await until('everything is sealed', sealed);
-    await until('and signed', async () => (await signedSize(service)) === checks);
-    expect(await wrongPlaces(service.databaseUrl, checks)).toBe(0);
-    await service.close();
-  },
-);
+test.each(both)('%s: while nothing can be sealed, checks go on and the lag shows', async engine => {
+  const service = await startService({ engine, env: { TOOLGATE_CHECKPOINT_INTERVAL: '1s' } });
+  const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  await sql(service.databaseUrl, LOST);
+  let checks = 0;
+  const check = async () => {
+    expect((await service.check(key, 'files', 'read')).status).toBe(200);
+    checks++;
+  };
+  await until('sealing fails and lags', async () => {
+    await check();
+    return (
+      (await metric(service, 'seal_errors_total')) > 0 && (await metric(service, 'seal_lag_seconds')) > 5
+    );
+  });
+  for (let more = 0; more < 100; more++) await check();
+  expect(service.output).toContain('sealing the audit log failed');
+  await sql(service.databaseUrl, BACK);
+  const sealed = async () => (await metric(service, 'sealed_entries')) === checks;
+  await until('everything is sealed', sealed);
+  await until('and signed', async () => (await signedSize(service)) === checks);
+  expect(await wrongPlaces(service.databaseUrl, checks)).toBe(0);
+  await service.close();
+});
 
 async function metric(service: TestService, name: string): Promise<number> {
   const { text } = await service.request('GET', '/metrics');
@@ -220,7 +219,7 @@ async function signedSize(service: TestService): Promise<number> {
   return (await service.admin('GET', '/audit/sealing')).body.checkpoint?.size ?? 0;
 }
 
-test.if(LONG && (await engines()).includes('postgres'))(
+test.if(LONG && both.includes('postgres'))(
   'postgres: two replicas seal one log; when the one at it is killed, the other goes on',
   async () => {
     const env = { TOOLGATE_CHECKPOINT_INTERVAL: '1s' };

@@ -8,12 +8,13 @@ import { newDataDir, sql, until } from '../support/faults.ts';
 import { need } from '../support/need.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { Cluster } from '../support/standby.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
-const cluster = await Cluster.start();
+const wanted = (await enginesWhenChanged('src/store/**', 'src/guard/**')).includes('postgres');
+const cluster = wanted ? await Cluster.start() : null;
 
-describe.if(need(cluster !== null, 'a PostgreSQL of our own (npm package or system binaries)'))(
-  'a standby',
-  () => {
+if (wanted && need(cluster !== null, 'a PostgreSQL of our own (npm package or system binaries)'))
+  describe('a standby', () => {
     const { url } = cluster as Cluster;
     const dataDir = newDataDir();
     let replicas: TestService[];
@@ -97,5 +98,4 @@ describe.if(need(cluster !== null, 'a PostgreSQL of our own (npm package or syst
       expect(lost).toEqual([]);
       expect(new Set(other).difference(new Set([500, 503]))).toEqual(new Set());
     });
-  },
-);
+  });

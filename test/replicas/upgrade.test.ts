@@ -7,8 +7,8 @@ import { rmSync } from 'node:fs';
 import { SQL } from 'bun';
 import { inTime, newDataDir, until } from '../support/faults.ts';
 import { mutant, type Patch } from '../support/mutant.ts';
-import { engines, failToStart, startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { failToStart, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 
 /** What the rules of migrations allow: add tables, columns that may be empty, indexes on what is small. */
 const NEXT = `ALTER TABLE audit_entries ADD COLUMN note text; ALTER TABLE keys ADD COLUMN owner text;
@@ -26,7 +26,7 @@ const PATIENT: Patch = {
   replace: 'const EXCLUSIVE_LOCK_MS = 0;',
 };
 
-const onPostgres = (await engines()).includes('postgres');
+const onPostgres = (await enginesWhenChanged('src/store/**', 'src/guard/**')).includes('postgres');
 
 describe.if(onPostgres)('an upgrade', () => {
   test('loses no check, waits for a dump, and leaves old and new side by side', async () => {

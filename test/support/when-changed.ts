@@ -1,5 +1,5 @@
 // The door for tests that take long and rarely tell anything new: those on mutants, under floods, and of memory, and on
-// PostgreSQL those to which the engine makes no difference. By itself a test file runs them all, and so does
+// PostgreSQL those of what services answer and of the promises. By itself a test file runs them all, and so does
 // `npm run promises`. `npm test` registers none of them, and with `--changed <commit>`, as in CI, those whose sources or
 // whose own file changed (scripts/changed.ts). It says how many it has left out.
 
@@ -24,8 +24,8 @@ export function whenChanged(...sources: (Patch | string)[]): typeof test {
 
 /**
  * SQLite, and PostgreSQL too where one of these sources has changed. For tests that look at what a service answers, and
- * need a store but none in particular: SQL, locks, faults and replicas have tests of their own on both (test/store,
- * test/guard, test/faults, test/replicas).
+ * for those of promises, whose sources have to include what their mutants patch. SQL, locks and transactions have tests
+ * of their own that run on both whatever has changed (test/store, test/guard), and so has what replicas tell each other.
  */
 export async function enginesWhenChanged(...sources: string[]): Promise<Engine[]> {
   if (hasChanged(sources)) return engines();
