@@ -6,8 +6,9 @@ import { figures, until } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import { LONG } from '../support/need.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
-const ROUNDS = LONG ? 500 : 50;
+const ROUNDS = LONG ? 500 : 10;
 const upstream = new RecordingUpstream();
 afterAll(() => upstream.stop());
 
@@ -24,7 +25,7 @@ async function approve(service: TestService, referenceId: string, action = 'appr
   if (done.status !== 200) throw new Error(done.text);
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/check/**')) {
   describe(engine, () => {
     test('the same call again runs once; other arguments, another key or a denial do not', async () => {
       const service = await startService({ engine });

@@ -9,6 +9,7 @@ import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
 import type { Patch } from '../../support/mutant.ts';
 import { engines, ROOT, unlessStalled } from '../../support/service.ts';
+import { whenChanged } from '../../support/when-changed.ts';
 import { groupWork } from '../group.ts';
 
 interface Check {
@@ -135,11 +136,15 @@ for (const engine of await engines()) {
         // One for the whole, and two for each halving of 201 keys.
         expect(bench.groups.length).toBeLessThanOrEqual(1 + 2 * 8);
         expect(bench.failures).toBe(1);
-        const whole = await onMutant(WHOLE, Commit => new Bench(Commit).answered(checks));
-        expect(whole.some(each => each)).toBe(false);
-        expect(await recorded()).toEqual([]);
       });
     }
+
+    whenChanged(WHOLE)('mutant: a group that is not divided is failed as a whole', async () => {
+      const checks = [...good(100), { keyId: 'bad', bad: 'throws' as const }];
+      const whole = await onMutant(WHOLE, Commit => new Bench(Commit).answered(checks));
+      expect(whole.some(each => each)).toBe(false);
+      expect(await recorded()).toEqual([]);
+    });
 
     test('of one key, other callers are answered, and the same caller’s other checks', async () => {
       const checks: Check[] = good(500, 5).map((each, index) => ({ ...each, caller: `run ${index % 50}` }));
@@ -149,24 +154,31 @@ for (const engine of await engines()) {
       expect(await recorded()).toHaveLength(499);
     });
 
+    const ALL_BAD = [...good(500), ...Array<Check>(500).fill({ keyId: 'bad', bad: 'throws' })];
+    const MOST = 1 + 2 * 9 + 64;
+
     test('a key that is all bad costs the others little, at first and later', async () => {
-      const checks = [...good(500), ...Array<Check>(500).fill({ keyId: 'bad', bad: 'throws' })];
       const bench = new Bench();
-      expect((await bench.answered(checks)).filter(each => each)).toHaveLength(500);
-      const most = 1 + 2 * 9 + 64;
-      expect(bench.groups.length).toBeLessThanOrEqual(most);
-      const unbounded = new Bench(await onMutant(NO_BUDGET, async Commit => Commit));
-      await unbounded.answered(checks);
-      expect(unbounded.groups.length).toBeGreaterThan(most);
+      expect((await bench.answered(ALL_BAD)).filter(each => each)).toHaveLength(500);
+      expect(bench.groups.length).toBeLessThanOrEqual(MOST);
       await recorded();
     });
 
+    whenChanged(NO_BUDGET)('mutant: without a bound it costs them much', async () => {
+      const unbounded = new Bench(await onMutant(NO_BUDGET, async Commit => Commit));
+      await unbounded.answered(ALL_BAD);
+      expect(unbounded.groups.length).toBeGreaterThan(MOST);
+      await recorded();
+    });
+
+    const TWO_BAD: Check[] = [
+      ...good(100),
+      { keyId: 'bad', bad: 'throws' },
+      { keyId: 'worse', bad: 'throws' },
+    ];
+
     test('from then on it is decided apart, and nobody waits for two such groups in a row', async () => {
-      const checks = [
-        ...good(100),
-        { keyId: 'bad', bad: 'throws' as const },
-        { keyId: 'worse', bad: 'throws' as const },
-      ];
+      const checks = TWO_BAD;
       const bench = new Bench();
       await bench.answered(checks);
       bench.groups.length = 0;
@@ -185,47 +197,58 @@ for (const engine of await engines()) {
       const lastGood = kinds.lastIndexOf('good');
       expect(kinds.slice(0, lastGood).join(' ')).not.toContain('throws throws');
       expect(await recorded()).toHaveLength(300);
+    });
+
+    whenChanged(NEVER_APART)('mutant: a key that is not set apart spoils the next group', async () => {
       const mixed = new Bench(await onMutant(NEVER_APART, async Commit => Commit));
-      await mixed.answered(checks);
+      await mixed.answered(TWO_BAD);
       mixed.groups.length = 0;
-      await mixed.answered(checks);
+      await mixed.answered(TWO_BAD);
       expect(mixed.groups[0]).toHaveLength(102);
       await recorded();
     });
 
+    const BROKEN: Check[] = [...good(100), { keyId: 'key 1', bad: 'broken' }];
+
     test('an error of the store itself fails the group at once, and no check is decided twice', async () => {
-      const checks = [...good(100), { keyId: 'key 1', bad: 'broken' as const }];
       const bench = new Bench();
-      expect(await bench.answered(checks)).not.toContain(true);
+      expect(await bench.answered(BROKEN)).not.toContain(true);
       expect(bench.groups).toHaveLength(1);
       expect(await recorded()).toEqual([]);
+    });
+
+    whenChanged(ANYTHING_AGAIN)('mutant: after an error of the store checks are decided twice', async () => {
       const again = new Bench(await onMutant(ANYTHING_AGAIN, async Commit => Commit));
-      await again.answered(checks);
+      await again.answered(BROKEN);
       expect(again.groups.length).toBeGreaterThan(1);
       await recorded();
     });
 
+    const judgedLate = async (bench: Bench) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      bench.gate = promise;
+      const first = bench.answered(good(1));
+      await until('a first group', () => bench.groups.length === 1);
+      // Their time is over as soon as anybody looks.
+      expect(await bench.answered(good(10), 2900)).not.toContain(true);
+      const waiting = bench.commit.depth;
+      resolve();
+      const answered = await first;
+      await bench.commit.drain();
+      return { waiting, answered, recorded: await recorded() };
+    };
+    const measureLate = (Commit?: Commit) =>
+      unlessStalled(
+        () => judgedLate(new Bench(Commit)),
+        each => each.answered[0] === false,
+      );
+
     test('a check whose time is over is neither decided later nor counted as waiting', async () => {
-      const judgedLate = async (bench: Bench) => {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        bench.gate = promise;
-        const first = bench.answered(good(1));
-        await until('a first group', () => bench.groups.length === 1);
-        // Their time is over as soon as anybody looks.
-        expect(await bench.answered(good(10), 2900)).not.toContain(true);
-        const waiting = bench.commit.depth;
-        resolve();
-        const answered = await first;
-        await bench.commit.drain();
-        return { waiting, answered, recorded: await recorded() };
-      };
-      const measure = (Commit?: Commit) =>
-        unlessStalled(
-          () => judgedLate(new Bench(Commit)),
-          each => each.answered[0] === false,
-        );
-      expect(await measure()).toEqual({ waiting: 1, answered: [true], recorded: [0] });
-      const found = await measure(await onMutant(STAYS_QUEUED, async Commit => Commit));
+      expect(await measureLate()).toEqual({ waiting: 1, answered: [true], recorded: [0] });
+    });
+
+    whenChanged(STAYS_QUEUED)('mutant: one that stays in the queue is decided late', async () => {
+      const found = await measureLate(await onMutant(STAYS_QUEUED, async Commit => Commit));
       expect(found.waiting).toBe(11);
       expect(found.recorded).toHaveLength(11);
     });
