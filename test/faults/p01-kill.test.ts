@@ -21,9 +21,9 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const KILLS = LONG ? 60 : 4;
+const KILLS = sized(60, 4, 2);
 /** At most; a mutant's run ends with its first violation. */
 const MUTANT_KILLS = 60;
 const CONNECTIONS = 32;

@@ -5,11 +5,10 @@ import { expect, test } from 'bun:test';
 import { againstLog, figures, inTime, Received, withMutant } from '../support/faults.ts';
 import { checks } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { type Engine, startService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const CHECKS = LONG ? 20_000 : 2_000;
+const CHECKS = sized(20_000, 2_000, 500);
 const MUTANT_CHECKS = 500;
 const CONNECTIONS = 64;
 const DECISIONS = ['allow', 'deny', 'pending'];

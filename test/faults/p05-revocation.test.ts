@@ -10,12 +10,12 @@ import { newPerson, type Person } from '../operators/people.ts';
 import { figures, sql, until, verdictOf, withMutant } from '../support/faults.ts';
 import { type Answer, type Load, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG, need } from '../support/need.ts';
+import { need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import type { ServiceOptions, TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const ROUNDS = LONG ? 200 : 10;
+const ROUNDS = sized(200, 10, 3);
 /** At most; a mutant's run ends with its first violation. */
 const MUTANT_ROUNDS = 200;
 const CONNECTIONS = 6;

@@ -14,13 +14,13 @@ import { figures, random, SEED, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import type { Engine, TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const APPROVALS = LONG ? 200 : 20;
+const APPROVALS = sized(200, 20, 10);
 const POSTS = LONG ? 50 : 20;
 const AT_ONCE = 10;
-const BALLOTS = LONG ? 100 : 10;
-const SIGNED = LONG ? 60 : 4;
+const BALLOTS = sized(100, 10, 4);
+const SIGNED = sized(60, 4, 2);
 const VOTES = 50;
 const NEEDED = 2;
 /** No wait of the store's is given up sooner. */

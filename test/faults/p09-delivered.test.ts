@@ -13,9 +13,9 @@ import { LONG } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
 import { type ProgramOptions, spawnReceiver, writtenIn } from '../support/receiver.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const KILLS = LONG ? 60 : 4;
+const KILLS = sized(60, 4, 3);
 const MUTANT_KILLS = 6;
 const RECEIVERS = 2;
 const BADNESS = 0.15;

@@ -14,11 +14,10 @@ import {
   unrecorded,
 } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { startService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { sized, whenChanged } from '../support/when-changed.ts';
 
-const BODIES = LONG ? 12_000 : 1000;
+const BODIES = sized(12_000, 1000, 400);
 
 const LOOSE_JSON: Patch = {
   file: 'src/http/agent/mcp.ts',

@@ -7,13 +7,12 @@ import { rmSync } from 'node:fs';
 import { figures, newDataDir, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const KILLS = LONG ? 40 : 4;
+const KILLS = sized(40, 4, 2);
 /** On one store: every call has a tool of its own, and thousands of tools are slow to list. */
-const KILLS_EACH = 4;
+const KILLS_EACH = sized(4, 4, 2);
 /** At most; a mutant's run ends with its first violation. */
 const MUTANT_KILLS = 40;
 const CALLS_BETWEEN = 60;

@@ -7,10 +7,9 @@ import { type Decider, deciderIn } from '../core/decider.ts';
 import { compare } from '../core/oracle.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { sized, whenChanged } from '../support/when-changed.ts';
 
-const POLICIES = LONG ? 6000 : 1200;
+const POLICIES = sized(6000, 1200, 500);
 const CALLS = 40;
 /** Policies that a mutant is judged by at a time, and how often at most before it counts as not found. */
 const BATCH = 50;

@@ -6,12 +6,11 @@
 import { expect, test } from 'bun:test';
 import { figures, random, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { type Engine, startService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 import { Tenant } from './tenant.ts';
 
-const OPERATIONS = LONG ? 3000 : 400;
+const OPERATIONS = sized(3000, 400, 200);
 /** At most: a mutant's run ends with its first leak. */
 const MUTANT_OPERATIONS = 3000;
 /** The same at a glance; the third has a Cyrillic letter, the last two differ in a character that is not seen. */

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { ASK_ALL, dump } from '../approvals/gate.ts';
 import { figures, newDataDir, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG, need } from '../support/need.ts';
+import { need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { Receiver } from '../support/receiver.ts';
 import { ADMIN_TOKEN, type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 import { Outside, PEOPLE_KINDS, sendSecrets } from './people-canaries.ts';
 
-const ROUNDS = LONG ? 20 : 3;
+const ROUNDS = sized(20, 3, 1);
 
 const MUTANTS: Record<string, Patch[]> = {
   'webhook secrets': [

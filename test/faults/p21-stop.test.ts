@@ -15,11 +15,10 @@ import {
 } from '../support/faults.ts';
 import { startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const STOPS = LONG ? 20 : 3;
+const STOPS = sized(20, 3, 1);
 const CONNECTIONS = 32;
 const STOPPED_WITHIN_MS = 60_000;
 

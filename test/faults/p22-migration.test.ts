@@ -7,12 +7,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { canTrace, figures, newDataDir, random, SEED, sql, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG, need } from '../support/need.ts';
+import { need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { type Engine, startService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const KILLS = LONG ? 20 : 6;
+const KILLS = sized(20, 6, 3);
 const CALLS: Record<Engine, string> = { sqlite: 'fsync,fdatasync,pwrite64', postgres: 'sendto' };
 /** The service makes its own secrets, as on a real first start. */
 const FIRST_START = { TOOLGATE_MASTER_KEY: '', TOOLGATE_ADMIN_TOKEN: '' };
@@ -62,19 +62,23 @@ const SECRET_STEPS = [
   'link,linkat:when=2',
 ];
 
-for (const step of SECRET_STEPS) {
-  test.skipIf(!TRACED)(`a kill while the secrets are written, at ${step}, leaves no empty file`, async () => {
-    const dataDir = newDataDir();
-    const where = { dataDir, env: FIRST_START };
-    const killed = ['-e', `inject=${step.replace(':', ':signal=SIGKILL:')}`];
-    await expect(startService({ ...where, wrap: traced(...killed) })).rejects.toThrow('SIGKILL');
-    const service = await startService(where);
-    await service.close();
-    for (const file of ['master.key', 'admin.token']) {
-      expect(readFileSync(join(dataDir, file), 'utf8').trim().length).toBeGreaterThan(40);
-    }
-    rmSync(dataDir, { recursive: true });
-  });
+for (const [at, step] of SECRET_STEPS.entries()) {
+  const tests = at === 0 ? test : whenChanged('src/process/**', 'src/guard/**');
+  tests.skipIf(!TRACED)(
+    `a kill while the secrets are written, at ${step}, leaves no empty file`,
+    async () => {
+      const dataDir = newDataDir();
+      const where = { dataDir, env: FIRST_START };
+      const killed = ['-e', `inject=${step.replace(':', ':signal=SIGKILL:')}`];
+      await expect(startService({ ...where, wrap: traced(...killed) })).rejects.toThrow('SIGKILL');
+      const service = await startService(where);
+      await service.close();
+      for (const file of ['master.key', 'admin.token']) {
+        expect(readFileSync(join(dataDir, file), 'utf8').trim().length).toBeGreaterThan(40);
+      }
+      rmSync(dataDir, { recursive: true });
+    },
+  );
 }
 
 function traced(...options: string[]): string[] {

@@ -18,11 +18,10 @@ import {
 import { type Answer, isLate, startLoad } from '../support/load.ts';
 import { connect, modern, RecordingUpstream } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const CHECKS = LONG ? 8000 : 800;
+const CHECKS = sized(8000, 800, 400);
 /** Where the guard lets something in, every group has a bad check in it, so fewer say the same. */
 const CHECKS_LET_IN = CHECKS / 2;
 const GOOD_CLIENTS = 16;

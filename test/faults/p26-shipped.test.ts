@@ -11,13 +11,13 @@ import { openStore } from '../store/stores.ts';
 import { canCompile, SettableClock } from '../support/clock.ts';
 import { figures, newDataDir, random, SEED, sql, until, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG, need } from '../support/need.ts';
+import { need } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 import { shippedIn, spawnShippedReceiver } from './shipped-receiver.ts';
 
-const KILLS = LONG ? 40 : 3;
+const KILLS = sized(40, 3, 2);
 /** Sealed before the service starts, for each kill; calls are added while it runs. */
 const PER_KILL = 300;
 const MOST_PER_BATCH = 40;

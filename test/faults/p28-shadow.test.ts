@@ -9,12 +9,11 @@ import { expect, test } from 'bun:test';
 import { figures, random, SEED, sql, until, verdictOf, withMutant } from '../support/faults.ts';
 import { type Answer, startLoad } from '../support/load.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { type Engine, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 import { nextStep, type Step, World } from './shadow-worlds.ts';
 
-const STEPS = LONG ? 4000 : 400;
+const STEPS = sized(4000, 400, 200);
 /** At most, since a mutant's run ends with its first violation. */
 const MUTANT_STEPS = 4000;
 const HOUR = 3_600_000;
@@ -156,7 +155,7 @@ async function stored(bare: World, shadowed: World): Promise<string[]> {
 
 // --- changes while checks are under way ------------------------------------------------------------
 
-const CHANGES = LONG ? 400 : 40;
+const CHANGES = sized(400, 40, 20);
 const CONNECTIONS = 4;
 const TOOLS = ['zero', 'one', 'two'];
 

@@ -11,9 +11,9 @@ import { figures, random, SEED, sql, until, withMutant } from '../support/faults
 import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { BUN, type Engine, ROOT, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
-const KILLS = LONG ? 60 : 6;
+const KILLS = sized(60, 6, 3);
 const PER_KILL = 1500;
 
 /** The state moves on in a transaction of its own, before the seals are in. */

@@ -10,12 +10,13 @@ import { BUN, engines, ROOT } from './service.ts';
 
 const FIXTURE = `
 import { test } from 'bun:test';
-import { enginesWhenChanged, whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
+import { enginesWhenChanged, sized, whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
 test('plain', () => {});
 whenChanged({ find: '', replace: '', file: 'src/one.ts' })('mutant', () => {});
 whenChanged('src/mcp/**').skipIf(false)('flood', () => {});
 whenChanged('src/mcp/**').skipIf(false).concurrent('memory', () => {});
 test((await enginesWhenChanged('src/store/**')).join(' and '), () => {});
+test(['least', 'short', 'long'][sized(2, 1, 0)], () => {});
 `;
 
 const server = await sharedPostgres();
@@ -46,16 +47,22 @@ function run(changed: string[] | null): { ran: string[]; leftOut: string } {
 }
 
 test('without a list of changes all of them run', () => {
-  expect(run(null)).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory', BOTH], leftOut: '' });
+  expect(run(null)).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory', BOTH, 'short'], leftOut: '' });
 });
 
 test('what watches nothing that changed is counted, and says nothing', () => {
-  expect(run([])).toEqual({ ran: ['plain', 'sqlite'], leftOut: 'ttte' });
-  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant', 'sqlite'], leftOut: 'tte' });
-  expect(run(['src/mcp/a/b.ts'])).toEqual({ ran: ['plain', 'flood', 'memory', 'sqlite'], leftOut: 'te' });
-  expect(run(['src/store/a/b.ts'])).toEqual({ ran: ['plain', BOTH], leftOut: 'ttt' });
+  expect(run([])).toEqual({ ran: ['plain', 'sqlite', 'least'], leftOut: 'ttte' });
+  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant', 'sqlite', 'short'], leftOut: 'tte' });
+  expect(run(['src/mcp/a/b.ts'])).toEqual({
+    ran: ['plain', 'flood', 'memory', 'sqlite', 'short'],
+    leftOut: 'te',
+  });
+  expect(run(['src/store/a/b.ts'])).toEqual({ ran: ['plain', BOTH, 'short'], leftOut: 'ttt' });
 });
 
 test('a test file that changed runs all of its own', () => {
-  expect(run(['itself'])).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory', BOTH], leftOut: '' });
+  expect(run(['itself'])).toEqual({
+    ran: ['plain', 'mutant', 'flood', 'memory', BOTH, 'short'],
+    leftOut: '',
+  });
 });

@@ -7,7 +7,7 @@ import { test } from 'bun:test';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Patch } from './mutant.ts';
-import { CHANGED, LEFT_OUT } from './need.ts';
+import { CHANGED, LEFT_OUT, LONG } from './need.ts';
 import { type Engine, engines, ROOT } from './service.ts';
 
 /** The paths that changed; without them every test is wanted. */
@@ -31,6 +31,15 @@ export async function enginesWhenChanged(...sources: string[]): Promise<Engine[]
   if (hasChanged(sources)) return engines();
   count('e');
   return ['sqlite'];
+}
+
+/**
+ * How much the test of a promise tries: in its long form, in its short one, and in an `npm test` that looks at no changes and
+ * so measures no mutants, which need the short one to show.
+ */
+export function sized(long: number, short: number, least: number): number {
+  if (LONG) return long;
+  return changed?.length === 0 ? least : short;
 }
 
 function hasChanged(sources: readonly (Patch | string)[]): boolean {
