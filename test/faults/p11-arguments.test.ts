@@ -73,8 +73,8 @@ const PLAIN: Patch = {
 /** Tokens that clients send to be renewed, in the log. */
 const NOTED: Patch = {
   file: 'src/http/oauth/token.ts',
-  find: "const clientId = want(body, 'client_id');",
-  replace: `const clientId = want(body, 'client_id');
+  find: "const clientId = requireField(body, 'client_id');",
+  replace: `const clientId = requireField(body, 'client_id');
   process.stderr.write(JSON.stringify(body) + '\\n');`,
 };
 const PARTS = ['calls', 'details', 'people'] as const;
