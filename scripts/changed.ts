@@ -7,11 +7,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const ROOT = join(import.meta.dir, '..');
-/** What tests watch. Changes of test/support are left to the whole run, because nearly every test uses it. */
-const WATCHED = ['src', 'dashboard', 'test', ':!test/support'];
+/** The folders that tests watch, and the files that decide what is built. */
+const SOURCES = ['src', 'dashboard', 'clients', 'packs', 'docs', 'examples', 'deploy', 'bin', 'scripts'];
+const FILES = ['package.json', 'Dockerfile', '.dockerignore'];
+/** Changes of test/support are left to the whole run, because nearly every test uses it. */
+const WATCHED = [...SOURCES, ...FILES, 'test', ':!test/support'];
 const PROMISES = join(ROOT, 'docs/promises.md');
 const DOOR = /from '[^']*\/when-changed\.ts'/;
-const SOURCE = /['"`]((?:src|dashboard)\/[^'"`\s]+)['"`]/g;
+const SOURCE = new RegExp(`['"\`]((?:${SOURCES.join('|')})/[^'"\`\\s]+|${FILES.join('|')})['"\`]`, 'g');
 const IMPORT = /from '(\.[^']+\.ts)'/g;
 /** A file that a test runs as a process of its own. */
 const RUN = /['"`](test\/[^'"`\s]+\.ts)['"`]/g;

@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { need } from '../support/need.ts';
 import { ROOT } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
-const { exitCode } = Bun.spawnSync(['python3', '-c', 'import pip, tomllib']);
-const PIP = need(exitCode === 0, 'Python 3.11 or newer with pip');
+const installed = whenChanged('clients/python/**');
+const hasPip = () => Bun.spawnSync(['python3', '-c', 'import pip, tomllib']).exitCode === 0;
+const lacksPip = installed === test && !need(hasPip(), 'Python 3.11 or newer with pip');
 
-test.skipIf(!PIP)('a copy of clients/python can be built and imported', () => {
+installed.skipIf(lacksPip)('a copy of clients/python can be built and imported', () => {
   const folder = mkdtempSync(join(tmpdir(), 'toolgate-python-'));
   const run = (...command: string[]) => {
     const { exitCode: code, stdout, stderr } = Bun.spawnSync(command, { cwd: folder });

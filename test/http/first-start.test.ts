@@ -19,6 +19,7 @@ import {
   startService,
   type TestService,
 } from '../support/service.ts';
+import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { expectProblem } from './problem.ts';
 
 const KEY = /tg_key_[0-9A-Za-z]{49}/g;
@@ -90,7 +91,11 @@ const KILLED: Record<string, Patch> = {
   },
 };
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged(
+  'src/store/**',
+  'src/guard/first-start.ts',
+  'src/process/printed-secrets.ts',
+)) {
   describe(engine, () => {
     test('a first start whose port is taken loses nothing: the key is shown by the one that serves', async () => {
       const store = await nowhere(engine);
@@ -107,24 +112,27 @@ for (const engine of await engines()) {
     });
 
     for (const [when, patch] of Object.entries(KILLED)) {
-      test(`a kill ${when} leaves a store whose next start shows one`, async () => {
-        const store = await nowhere(engine);
-        await withMutant([patch], root => startService({ ...store, root }).catch(() => null));
-        const service = await startService(store);
-        const [key = '', ...others] = keysIn(service);
-        expect(others).toEqual([]);
-        expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
-        const { keys } = (await service.admin('GET', '/keys')).body;
-        const live = keys.filter((each: { revokedAt: string | null }) => each.revokedAt === null);
-        expect(live).toHaveLength(1);
-        expect((await service.admin('GET', '/policies')).body.policies).toHaveLength(1);
-        await service.kill('SIGTERM');
-        const again = await startService(store);
-        expect(keysIn(again)).toEqual([]);
-        expect((await again.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
-        await again.close();
-        rmSync(store.dataDir, { recursive: true });
-      });
+      whenChanged(patch, 'src/store/**')(
+        `a kill ${when} leaves a store whose next start shows one`,
+        async () => {
+          const store = await nowhere(engine);
+          await withMutant([patch], root => startService({ ...store, root }).catch(() => null));
+          const service = await startService(store);
+          const [key = '', ...others] = keysIn(service);
+          expect(others).toEqual([]);
+          expect((await service.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+          const { keys } = (await service.admin('GET', '/keys')).body;
+          const live = keys.filter((each: { revokedAt: string | null }) => each.revokedAt === null);
+          expect(live).toHaveLength(1);
+          expect((await service.admin('GET', '/policies')).body.policies).toHaveLength(1);
+          await service.kill('SIGTERM');
+          const again = await startService(store);
+          expect(keysIn(again)).toEqual([]);
+          expect((await again.check(key, 'github', 'get_issue')).body.decision).toBe('allow');
+          await again.close();
+          rmSync(store.dataDir, { recursive: true });
+        },
+      );
     }
 
     test('a store that has lost its master key is refused by the name of the file, and nothing is written', async () => {
@@ -275,57 +283,57 @@ for (const engine of await engines()) {
       expect(output).toContain('It was read from TOOLGATE_MASTER_KEY');
       await service.close();
     });
-
-    if (engine === 'sqlite') return;
-    test('a first start says what takes its time', async () => {
-      const store = await nowhere(engine);
-      const service = await startService(store);
-      const said = ['connecting to PostgreSQL', '"name":"guard"', '"msg":"serving"'];
-      const places = said.map(text => service.output.indexOf(text));
-      expect(places).toEqual(places.toSorted((one, other) => one - other));
-      expect(places).not.toContain(-1);
-      await service.close();
-      rmSync(store.dataDir, { recursive: true });
-    });
-
-    test('of replicas with one data folder, the set-up link in its file is the one that holds', async () => {
-      const { databaseUrl, dataDir } = await nowhere(engine);
-      const env = { TOOLGATE_PRINT_SECRETS: 'never' };
-      const replicas = await Promise.all(
-        Array.from({ length: 3 }, () => startService({ databaseUrl, dataDir, env })),
-      );
-      const kept = readFileSync(join(dataDir, 'printed-secrets.txt'), 'utf8');
-      expect(new Set(kept.match(KEY))).toHaveProperty('size', 1);
-      const body = { token: SETUP.exec(kept)?.[1], email: 'ann@example.com', password: PASSWORD };
-      expect((await (replicas[0] as TestService).json('POST', '/admin/v1/setup', null, body)).status).toBe(
-        201,
-      );
-      for (const each of replicas) await each.close();
-      rmSync(dataDir, { recursive: true });
-    });
-
-    test('of replicas that start at once exactly one shows the key, and one set-up link holds', async () => {
-      const { databaseUrl } = await nowhere(engine);
-      const replicas = await Promise.all(
-        Array.from({ length: 3 }, () => startService({ databaseUrl, dataDir: newDataDir() })),
-      );
-      const [first] = replicas as [TestService];
-      const keys = keysIn(...replicas);
-      expect(keys).toHaveLength(1);
-      for (const each of replicas) {
-        expect((await each.check(keys[0] ?? '', 'github', 'get_issue')).body.decision).toBe('allow');
-      }
-      const links = replicas.map(each => SETUP.exec(each.output)?.[1]);
-      const answers = [];
-      for (const [at, token] of links.entries()) {
-        const body = { token, email: `ann-${at}@example.com`, password: PASSWORD };
-        answers.push((await first.json('POST', '/admin/v1/setup', null, body)).status);
-      }
-      expect(answers.sort()).toEqual([201, 410, 410]);
-      for (const each of replicas) {
-        await each.close();
-        rmSync(each.dataDir, { recursive: true });
-      }
-    });
   });
 }
+
+/** These are about locks, and no other engine has replicas. */
+describe.if((await engines()).includes('postgres'))('postgres alone', () => {
+  test('a first start says what takes its time', async () => {
+    const store = await nowhere('postgres');
+    const service = await startService(store);
+    const said = ['connecting to PostgreSQL', '"name":"guard"', '"msg":"serving"'];
+    const places = said.map(text => service.output.indexOf(text));
+    expect(places).toEqual(places.toSorted((one, other) => one - other));
+    expect(places).not.toContain(-1);
+    await service.close();
+    rmSync(store.dataDir, { recursive: true });
+  });
+
+  test('of replicas with one data folder, the set-up link in its file is the one that holds', async () => {
+    const { databaseUrl, dataDir } = await nowhere('postgres');
+    const env = { TOOLGATE_PRINT_SECRETS: 'never' };
+    const replicas = await Promise.all(
+      Array.from({ length: 3 }, () => startService({ databaseUrl, dataDir, env })),
+    );
+    const kept = readFileSync(join(dataDir, 'printed-secrets.txt'), 'utf8');
+    expect(new Set(kept.match(KEY))).toHaveProperty('size', 1);
+    const body = { token: SETUP.exec(kept)?.[1], email: 'ann@example.com', password: PASSWORD };
+    expect((await (replicas[0] as TestService).json('POST', '/admin/v1/setup', null, body)).status).toBe(201);
+    for (const each of replicas) await each.close();
+    rmSync(dataDir, { recursive: true });
+  });
+
+  test('of replicas that start at once exactly one shows the key, and one set-up link holds', async () => {
+    const { databaseUrl } = await nowhere('postgres');
+    const replicas = await Promise.all(
+      Array.from({ length: 3 }, () => startService({ databaseUrl, dataDir: newDataDir() })),
+    );
+    const [first] = replicas as [TestService];
+    const keys = keysIn(...replicas);
+    expect(keys).toHaveLength(1);
+    for (const each of replicas) {
+      expect((await each.check(keys[0] ?? '', 'github', 'get_issue')).body.decision).toBe('allow');
+    }
+    const links = replicas.map(each => SETUP.exec(each.output)?.[1]);
+    const answers = [];
+    for (const [at, token] of links.entries()) {
+      const body = { token, email: `ann-${at}@example.com`, password: PASSWORD };
+      answers.push((await first.json('POST', '/admin/v1/setup', null, body)).status);
+    }
+    expect(answers.sort()).toEqual([201, 410, 410]);
+    for (const each of replicas) {
+      await each.close();
+      rmSync(each.dataDir, { recursive: true });
+    }
+  });
+});

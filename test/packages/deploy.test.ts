@@ -13,9 +13,22 @@ import { SETTINGS } from '../../src/settings/settings.ts';
 import { need } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { BUN, onPath, ROOT, startService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const FILES = ['Dockerfile', 'compose.yaml', 'deploy/toolgate.service'];
+/** These build the program. */
+const whenBuilt = whenChanged(
+  'src/**',
+  'dashboard/**',
+  'packs/**',
+  'docs/**',
+  'scripts/build/**',
+  'scripts/build.ts',
+  'package.json',
+  'Dockerfile',
+  '.dockerignore',
+);
 const known = new Set(Object.values(SETTINGS).map(({ env }) => env));
 
 test.each(FILES)('%s names only settings that there are', path => {
@@ -59,7 +72,7 @@ describe('Dockerfile', () => {
     }
   });
 
-  test('what .dockerignore lets through is enough to build from', () => {
+  whenBuilt('what .dockerignore lets through is enough to build from', () => {
     const context = mkdtempSync(join(tmpdir(), 'toolgate-context-'));
     const paths = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path as string);
     const filter = (path: string) => !path.endsWith('/node_modules');
@@ -85,7 +98,7 @@ describe('Dockerfile', () => {
     expect(final).toMatch(/ install .*\btini\b/);
   });
 
-  test('the executable needs no development dependency', async () => {
+  whenBuilt('the executable needs no development dependency', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'toolgate-bundle-'));
     const carried = notices(await bundle(folder)).matchAll(/^={80}\n(\S+) /gm);
     rmSync(folder, { recursive: true });
