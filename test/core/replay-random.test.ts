@@ -9,9 +9,8 @@ import type { Situation, ToolCall } from '../../src/core/policy/situation.ts';
 import type { Json } from '../../src/core/wire/json.ts';
 import { figures, SEED, withMutant } from '../support/faults.ts';
 import type { Patch } from '../support/mutant.ts';
-import { LONG } from '../support/need.ts';
 import { ROOT } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { sized, whenChanged } from '../support/when-changed.ts';
 import { type Decider, deciderIn, type Facts, recordOf } from './decider.ts';
 import { type Random, seeded } from './oracle.ts';
 
@@ -104,7 +103,7 @@ function randomSituation(random: Random): Partial<Situation> {
   };
 }
 
-const RUNS = LONG ? 50_000 : 6_000;
+const RUNS = sized(50_000, 6_000, 1_000);
 /** At most, since the comparison ends with the first mistake. Some mutants make one in thousands of runs. */
 const MUTANT_RUNS = 20_000;
 /** After so many mistakes nobody needs more of them. */

@@ -4,11 +4,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { figures, until } from '../support/faults.ts';
 import { connect, LegacyClient, modern, RecordingUpstream } from '../support/mcp.ts';
-import { LONG } from '../support/need.ts';
 import { engines, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized } from '../support/when-changed.ts';
 
-const ROUNDS = LONG ? 500 : 10;
+const ROUNDS = sized(500, 50, 10);
 const upstream = new RecordingUpstream();
 afterAll(() => upstream.stop());
 

@@ -34,8 +34,8 @@ export async function enginesWhenChanged(...sources: string[]): Promise<Engine[]
 }
 
 /**
- * How much the test of a promise tries: in its long form, in its short one, and in an `npm test` that looks at no changes and
- * so measures no mutants, which need the short one to show.
+ * How much the test of a promise tries, or one that tries at random: in its long form, in its short one, and in an
+ * `npm test` that looks at no changes and so measures no mutants, which need the short one to show.
  */
 export function sized(long: number, short: number, least: number): number {
   if (LONG) return long;

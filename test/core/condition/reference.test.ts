@@ -10,11 +10,12 @@ import { Steps } from '../../../src/core/condition/steps.ts';
 import { DYN, mapOf, STRING } from '../../../src/core/condition/types.ts';
 import { parseJson } from '../../../src/core/wire/json.ts';
 import { needExtra } from '../../support/need.ts';
+import { sized } from '../../support/when-changed.ts';
 import { evaluate, shown } from './evaluate.ts';
 import { argumentTexts, expressions } from './expressions.ts';
 import { openReference } from './reference.ts';
 
-const RUNS = Number(process.env['TOOLGATE_FUZZ_RUNS'] ?? 1_500);
+const RUNS = Number(process.env['TOOLGATE_FUZZ_RUNS'] ?? sized(1_500, 1_500, 300));
 const SEED = Number(process.env['TOOLGATE_FUZZ_SEED'] ?? 14);
 const DECLARATIONS = { args: mapOf(STRING, DYN) };
 

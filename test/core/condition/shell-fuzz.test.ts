@@ -16,12 +16,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ShellCommand, shellCommands } from '../../../src/core/condition/shell.ts';
-import { LONG } from '../../support/need.ts';
 import { onPath } from '../../support/service.ts';
+import { sized } from '../../support/when-changed.ts';
 import { type Random, seeded } from '../oracle.ts';
 
 const SEED = 34;
-const TEXTS = LONG ? 5_000 : 150;
+const TEXTS = sized(5_000, 150, 30);
 const SHELLS = ['dash', 'bash', 'zsh', 'sh'];
 const NAMES = ['a', 'b', 'c', 'ls', 'rm', 'x1'];
 

@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { asksForApproval, couldPass, type Decision, type Facts } from '../../../src/core/decision/decide.ts';
 import type { Rule } from '../../../src/core/policy/policy.ts';
+import { sized } from '../../support/when-changed.ts';
 import { deciderIn } from '../decider.ts';
 import { oracleFirst } from '../oracle.ts';
 
@@ -23,6 +24,8 @@ function decision(list: readonly Rule[], toolName: string): Decision {
   return core.decide(policy, { serverName: 'a', toolName }, FACTS).decision;
 }
 
+const RUNS = sized(20_000, 20_000, 2_000);
+
 test('adding a deny anywhere never allows more', () => {
   fc.assert(
     fc.property(rules, pattern, fc.nat(), name, (list, tool, at, toolName) => {
@@ -31,7 +34,7 @@ test('adding a deny anywhere never allows more', () => {
       if (before !== 'allow') expect(after).not.toBe('allow');
       if (before === 'deny') expect(after).toBe('deny');
     }),
-    { numRuns: 20_000, seed: 3 },
+    { numRuns: RUNS, seed: 3 },
   );
 });
 
@@ -46,7 +49,7 @@ test('a scope only ever takes away', () => {
       if (names.has(`a__${toolName}`)) expect(scoped).toEqual(free);
       else expect(scoped).toMatchObject({ decision: 'deny', ruleIndex: null });
     }),
-    { numRuns: 5000, seed: 4 },
+    { numRuns: RUNS / 4, seed: 4 },
   );
 });
 
@@ -145,7 +148,7 @@ test('what is asked before the facts are read agrees with the decision', () => {
       if (drift === null && when.every(each => each === undefined))
         expect(couldPass(policy, call, scope)).toBe(decision !== 'deny');
     }),
-    { numRuns: 10_000, seed: 5 },
+    { numRuns: RUNS / 2, seed: 5 },
   );
 });
 

@@ -1,8 +1,9 @@
-// The matcher against the table that defines it: every short text, and a million random pairs.
+// The matcher against the table that defines it: every short text, and many random pairs.
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { compilePattern, matches } from '../../../src/core/text/pattern.ts';
+import { sized } from '../../support/when-changed.ts';
 import { oracleMatches, randomText, seeded } from '../oracle.ts';
 
 const ours = (pattern: string, name: string) => matches(compilePattern(pattern), name);
@@ -29,17 +30,19 @@ test('agrees with the oracle on every short pattern and name', () => {
   }
 });
 
-test('agrees with the oracle on a million random pairs, many of which match', () => {
+const PAIRS = sized(1_000_000, 1_000_000, 100_000);
+
+test('agrees with the oracle on random pairs, many of which match', () => {
   const random = seeded(14);
   let matched = 0;
-  for (let pair = 0; pair < 1_000_000; pair++) {
+  for (let pair = 0; pair < PAIRS; pair++) {
     const pattern = randomText(random, 'ab_*', 7);
     const name = randomText(random, 'ab_*', 8);
     const got = ours(pattern, name);
     if (got !== oracleMatches(pattern, name)) throw new Error(`${pattern} on ${name}: ${got}`);
     if (got) matched++;
   }
-  expect(matched).toBeGreaterThan(50_000);
+  expect(matched).toBeGreaterThan(PAIRS / 20);
 });
 
 test('agrees with the oracle on Unicode', () => {
