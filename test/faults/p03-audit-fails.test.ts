@@ -30,7 +30,7 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { onPath, type ServiceOptions, startService, type TestService } from '../support/service.ts';
-import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 import {
   type Begin,
   canMount,
@@ -49,7 +49,9 @@ import {
 } from './audit-faults.ts';
 
 const CONNECTIONS = 16;
-const REFUSALS = LONG ? 96 : 32;
+const REFUSALS = sized(96, 32, 16);
+/** Verdicts before a fault. */
+const BEFORE = sized(200, 200, 50);
 const EXIT_STORE_BROKEN = 70;
 
 const TRACED = need(canTrace(), 'strace, and the right to trace');
@@ -147,29 +149,36 @@ describe('sqlite', () => {
     });
   }
 
-  test.skipIf(!TRACED)('a log that cannot be moved: checks go on, and it is told once', async () => {
-    const service = await startService(sqliteStore());
-    const errors = async () =>
-      Number(
-        /^toolgate_store_move_errors_total (\d+)$/m.exec(
-          (await service.request('GET', '/metrics')).text,
-        )?.[1],
+  whenChanged(...RECORDED_BY).skipIf(!TRACED)(
+    'a log that cannot be moved: checks go on, and it is told once',
+    async () => {
+      const service = await startService(sqliteStore());
+      const errors = async () =>
+        Number(
+          /^toolgate_store_move_errors_total (\d+)$/m.exec(
+            (await service.request('GET', '/metrics')).text,
+          )?.[1],
+        );
+      // SQLite writes to the file itself only when the log is moved.
+      const end = await inject(
+        service.process.pid,
+        'pwrite64:error=EIO',
+        join(service.dataDir, 'toolgate.db'),
       );
-    // SQLite writes to the file itself only when the log is moved.
-    const end = await inject(service.process.pid, 'pwrite64:error=EIO', join(service.dataDir, 'toolgate.db'));
-    await fillLog(service.databaseUrl);
-    const received = new Received();
-    const load = await keepChecking(service, answer => received.take(answer));
-    await until('it failed more than once', async () => (await errors()) > 1);
-    expect((await service.request('GET', '/readyz')).status).toBe(200);
-    await end();
-    await until('the log is moved', () => service.output.includes('can be moved into its file again'));
-    await load.stop();
-    expect(service.output.split('cannot be moved into its file')).toHaveLength(2);
-    expect([...received.refusals]).toEqual([]);
-    expect(await againstLog(service.databaseUrl, received.verdicts)).toMatchObject({ lost: 0, twice: 0 });
-    await service.close();
-  });
+      await fillLog(service.databaseUrl);
+      const received = new Received();
+      const load = await keepChecking(service, answer => received.take(answer));
+      await until('it failed more than once', async () => (await errors()) > 1);
+      expect((await service.request('GET', '/readyz')).status).toBe(200);
+      await end();
+      await until('the log is moved', () => service.output.includes('can be moved into its file again'));
+      await load.stop();
+      expect(service.output.split('cannot be moved into its file')).toHaveLength(2);
+      expect([...received.refusals]).toEqual([]);
+      expect(await againstLog(service.databaseUrl, received.verdicts)).toMatchObject({ lost: 0, twice: 0 });
+      await service.close();
+    },
+  );
 
   whenChanged(BLIND)('a removed store: a mutant that does not look is found out', async () => {
     const found = await withMutant([BLIND], root =>
@@ -256,7 +265,7 @@ async function throughFault(
   received: Received,
   span: Span,
 ): Promise<number> {
-  await until('verdicts before the fault', () => received.verdicts.length > 200);
+  await until('verdicts before the fault', () => received.verdicts.length > BEFORE);
   const end = await fault.begin(service);
   span.from = performance.now();
   const before = received.verdicts.length;
@@ -305,7 +314,7 @@ async function measureEnd(name: string, begin: Begin, options: ServiceOptions): 
     received.take(answer);
     if (verdictOf(answer) !== null && answer.sentAt > failingSince) late++;
   });
-  await until('verdicts before the fault', () => received.verdicts.length > 200);
+  await until('verdicts before the fault', () => received.verdicts.length > BEFORE);
   const end = await begin(service).catch(() => async () => {});
   failingSince = performance.now();
   // A mutant that answers on has shown enough.

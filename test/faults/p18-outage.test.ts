@@ -22,13 +22,13 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG, need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { startService, type TestService } from '../support/service.ts';
-import { whenChanged } from '../support/when-changed.ts';
+import { sized, whenChanged } from '../support/when-changed.ts';
 
 const CONNECTIONS = 16;
 /** Credentials that are first used while the database is out. */
 const SESSIONS = LONG ? 200 : 60;
 /** At least; then until some have been refused. */
-const OUTAGE_MS = LONG ? 10_000 : 1000;
+const OUTAGE_MS = sized(10_000, 1000, 300);
 /** A lost link shows after as long as a check may take. */
 const LOST_MS = LONG ? 10_000 : 4000;
 const REFUSALS = LONG ? 2 * CONNECTIONS : CONNECTIONS;
