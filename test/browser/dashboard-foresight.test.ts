@@ -2,9 +2,18 @@
 // chosen, rules are numbered, and a link from a call opens the editor with a rule for its tool.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
-import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import {
+  DARK,
+  expectUsable,
+  hasBrowser,
+  heading,
+  type Look,
+  launch,
+  PHONE,
+  visit,
+} from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
@@ -20,7 +29,7 @@ describe.if(hasBrowser())('before a policy is saved', () => {
     await service?.close();
   });
 
-  const use = (work: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) =>
+  const use = (work: (page: Page) => Promise<void>, options: Look = {}) =>
     visit(browser, service, admin.cookie, work, options);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
   const textOf = async (policyId: string) =>

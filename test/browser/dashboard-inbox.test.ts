@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person, send } from '../operators/people.ts';
-import { DARK, expectUsable, hasBrowser, heading, launch, visit } from '../support/browser.ts';
+import { DARK, expectUsable, hasBrowser, heading, launch, visit, visitAlone } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -114,7 +114,7 @@ describe.if(hasBrowser())('the inbox', () => {
 
   test('a click right after the list has moved is ignored', async () => {
     const first = await hold();
-    await visit(browser, service, approver.cookie, async page => {
+    await visitAlone(browser, service, approver.cookie, async page => {
       await page.clock.install();
       await opened(page);
       await card(page, first).getByText('Ask first.').waitFor();

@@ -2,9 +2,18 @@
 // look after, and a server that is added is really contacted.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
-import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import {
+  DARK,
+  expectUsable,
+  hasBrowser,
+  heading,
+  type Look,
+  launch,
+  PHONE,
+  visit,
+} from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 import { connect, ECHO, RecordingUpstream } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -35,7 +44,7 @@ describe.if(hasBrowser())('keys', () => {
     await service?.close();
   });
 
-  const use = (work: (page: Page) => Promise<void>, options: BrowserContextOptions = {}) =>
+  const use = (work: (page: Page) => Promise<void>, options: Look = {}) =>
     visit(browser, service, admin.cookie, work, options);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 

@@ -2,9 +2,18 @@
 // and opened in the editor.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
-import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
+import {
+  DARK,
+  expectUsable,
+  hasBrowser,
+  heading,
+  type Look,
+  launch,
+  PHONE,
+  visit,
+} from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
@@ -20,7 +29,7 @@ describe.if(hasBrowser())('before a policy decides', () => {
     await service?.close();
   });
 
-  const use = (work: (page: Page) => Promise<void>, options: BrowserContextOptions = {}, who = admin) =>
+  const use = (work: (page: Page) => Promise<void>, options: Look = {}, who = admin) =>
     visit(browser, service, who.cookie, work, options);
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 

@@ -12,6 +12,7 @@ import {
   launch,
   PHONE,
   visit,
+  visitAlone,
   withDevice,
 } from '../support/browser.ts';
 import { freePort } from '../support/port.ts';
@@ -117,7 +118,7 @@ describe.if(hasBrowser())('passkeys', () => {
 
   test('without script, without WebAuthn, and under another address there is no button', async () => {
     const shown = (page: Page) => button(page, 'Sign in with a passkey').isVisible();
-    await visit(
+    await visitAlone(
       browser,
       service,
       null,

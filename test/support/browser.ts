@@ -4,7 +4,14 @@
 import { expect } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Result } from 'axe-core';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium,
+  type Page,
+} from 'playwright-core';
 import { need } from './need.ts';
 import type { TestService } from './service.ts';
 
@@ -40,12 +47,17 @@ const WITHOUT = [
   'NetworkTimeServiceQuerying',
   'AimEnabled',
   'PreconnectToSearch',
+  'IsolateOrigins',
+  'site-per-process',
 ];
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--no-first-run',
   '--disable-background-networking',
+  // The pages of one context share a process, which keeps what it has compiled.
+  '--renderer-process-limit=1',
+  '--disable-site-isolation-trials',
   `--disable-features=${WITHOUT.join(',')}`,
 ];
 
@@ -57,20 +69,76 @@ const LAUNCH_MS = 120_000;
 
 let shared: Promise<Browser> | undefined;
 
-/**
- * One browser for the whole test process: every visit has a context of its own, which shares nothing with the others.
- * Nobody closes it: it ends with the process.
- */
+/** One browser for the whole test process. Nobody closes it: it ends with the process. */
 export function launch(): Promise<Browser> {
   shared ??= chromium.launch({ executablePath: CHROMIUM ?? '', args: ARGS, timeout: LAUNCH_MS });
   return shared;
 }
 
-export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 844 } };
-export const DARK: BrowserContextOptions = { colorScheme: 'dark' };
+export const PHONE = { viewport: { width: 390, height: 844 } };
+export const DARK = { colorScheme: 'dark' as const };
+const WIDE = { viewport: { width: 1280, height: 720 }, colorScheme: 'light' as const };
 
-/** Uses a page with this cookie (null: nobody is signed in), then looks at what it did. */
+/** How a page is looked at; wide and light by default. */
+export type Look = Pick<BrowserContextOptions, 'viewport' | 'colorScheme'>;
+
+/** The context of the visits to one service. */
+interface Kept {
+  service: TestService;
+  context: BrowserContext;
+  /** Keeps the process of the context alive between two visits. */
+  devtools: CDPSession;
+  busy: boolean;
+}
+
+let kept: Kept | undefined;
+
+/**
+ * Uses a page with this cookie (null: nobody is signed in), then looks at what it did. The visits to a service take turns
+ * in one context, which costs half: nothing is left of the visit before but the files that the browser has cached.
+ */
 export async function visit(
+  browser: Browser,
+  service: TestService,
+  cookie: string | null,
+  use: (page: Page) => Promise<void>,
+  look: Look = {},
+): Promise<void> {
+  if (kept?.busy === true) return visitAlone(browser, service, cookie, use, look);
+  const own = await keptFor(browser, service);
+  own.busy = true;
+  try {
+    await own.context.clearCookies();
+    await own.devtools.send('Storage.clearDataForOrigin', {
+      origin: service.url,
+      storageTypes: 'local_storage',
+    });
+    await watched(own.context, service, cookie, async page => {
+      const { viewport, colorScheme } = { ...WIDE, ...look };
+      await Promise.all([
+        page.setViewportSize(viewport ?? WIDE.viewport),
+        page.emulateMedia({ colorScheme }),
+      ]);
+      await use(page);
+    });
+  } finally {
+    own.busy = false;
+    const [, ...used] = own.context.pages();
+    await Promise.all(used.map(page => page.close()));
+  }
+}
+
+async function keptFor(browser: Browser, service: TestService): Promise<Kept> {
+  if (kept?.service === service) return kept;
+  await kept?.context.close();
+  const context = await browser.newContext({ baseURL: service.url });
+  const devtools = await context.newCDPSession(await context.newPage());
+  kept = { service, context, devtools, busy: false };
+  return kept;
+}
+
+/** The same in a context of its own: nothing is cached, and the context may be changed. */
+export async function visitAlone(
   browser: Browser,
   service: TestService,
   cookie: string | null,
@@ -78,26 +146,35 @@ export async function visit(
   options: BrowserContextOptions = {},
 ): Promise<void> {
   const context = await browser.newContext({ baseURL: service.url, ...options });
-  const faults: string[] = [];
   try {
-    if (cookie !== null) {
-      const [name = '', value = ''] = cookie.split('=');
-      await context.addCookies([{ name, value, url: service.url }]);
-    }
-    const page = await context.newPage();
-    page.on('console', message => {
-      if (/content security policy/i.test(message.text())) faults.push(message.text());
-    });
-    page.on('pageerror', error => faults.push(`script failed: ${error.stack ?? error.message}`));
-    page.on('request', request => {
-      if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
-        faults.push(`asked somebody else: ${request.url()}`);
-    });
-    await use(page);
-    expect(faults).toEqual([]);
+    await watched(context, service, cookie, use);
   } finally {
     await context.close();
   }
+}
+
+async function watched(
+  context: BrowserContext,
+  service: TestService,
+  cookie: string | null,
+  use: (page: Page) => Promise<void>,
+): Promise<void> {
+  const faults: string[] = [];
+  if (cookie !== null) {
+    const [name = '', value = ''] = cookie.split('=');
+    await context.addCookies([{ name, value, url: service.url }]);
+  }
+  const page = await context.newPage();
+  page.on('console', message => {
+    if (/content security policy/i.test(message.text())) faults.push(message.text());
+  });
+  page.on('pageerror', error => faults.push(`script failed: ${error.stack ?? error.message}`));
+  page.on('request', request => {
+    if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
+      faults.push(`asked somebody else: ${request.url()}`);
+  });
+  await use(page);
+  expect(faults).toEqual([]);
 }
 
 /** A device for passkeys with a lock, or one without: it cannot tell who is there. */
@@ -124,15 +201,19 @@ const AXE = readFileSync(Bun.resolveSync('axe-core/axe.min.js', import.meta.dir)
 /** The rules that compare colours, of a text and its background or of a link and the words around it. */
 const COLOURS = ['color-contrast', 'link-in-text-block'];
 
+/** Of a long table it looks at the first rows: the others are set alike, and it takes as long for each. */
+const WITHOUT_ROWS = { exclude: [['tbody > tr:nth-child(n + 9)']] };
+
 /**
- * What axe finds wrong on a page. Our pages have no frames, so it looks at the page alone; where the things are that it
- * finds right, nobody wants to know, and to say it takes longer than to find them.
+ * What axe finds wrong on a page. Our pages have no frames, so it looks at the page alone, and no media, so it loads
+ * nothing. Where the things are that it finds right, nobody wants to know, and to say it takes longer than to find them.
  */
 export async function violationsOf(page: Page, look: 'all' | 'structure' = 'all'): Promise<string[]> {
   const rules = Object.fromEntries(COLOURS.map(rule => [rule, { enabled: look === 'all' }]));
-  const options = JSON.stringify({ resultTypes: ['violations'], selectors: false, rules });
+  const options = { resultTypes: ['violations'], selectors: false, preload: false, rules };
+  const given = [WITHOUT_ROWS, options].map(each => JSON.stringify(each)).join();
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
-  const found: Result[] = await page.evaluate(`axe.run(${options}).then(({ violations }) => violations)`);
+  const found: Result[] = await page.evaluate(`axe.run(${given}).then(({ violations }) => violations)`);
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html).join(' ')}`);
 }
 
