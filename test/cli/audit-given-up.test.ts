@@ -25,7 +25,7 @@ import { newestCheckpoint } from '../../src/store/log/checkpoints.ts';
 import { listSealed, readSealing } from '../../src/store/log/seals.ts';
 import { Clock, entries, MINUTE, sealerOn, type TestSealer, write } from '../guard/log/sealing.ts';
 import { auditEntry, type Copies, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { captured } from './captured.ts';
 
 const RETENTION = 10 * DAY;
@@ -40,7 +40,12 @@ const TABLES = ['audit_entries', 'audit_slots', 'seals', 'seal_nodes', 'checkpoi
 const refused = (work: Promise<unknown>) => work.then(String, (error: Error) => error.message);
 const BACKDATED = "UPDATE seals SET entry_id = '00000000' || substr(entry_id, 9)";
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged(
+  'src/store/**',
+  'src/guard/log/**',
+  'src/cli/verify.ts',
+  'src/cli/sealed-source.ts',
+)) {
   describe(engine, () => {
     let store: TestStore;
     let db: Db;

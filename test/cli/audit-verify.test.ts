@@ -16,7 +16,7 @@ import type { AuditEntry } from '../../src/store/log/audit-entry.ts';
 import { listSealed } from '../../src/store/log/seals.ts';
 import { Clock, entries, MINUTE, sealerOn, type TestSealer, write } from '../guard/log/sealing.ts';
 import { auditEntry, idAt, NOW, openStore, type TestStore } from '../store/stores.ts';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { captured } from './captured.ts';
 
 const ROUNDS = 4;
@@ -30,7 +30,12 @@ const PERSON = 5;
 const SHADOW = { policyId: 'p', policyVersion: 2, decision: 'deny', ruleIndex: null } as const;
 const TABLES = ['audit_entries', 'audit_contexts', 'seals', 'seal_nodes', 'checkpoints', 'sealing'];
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged(
+  'src/store/**',
+  'src/guard/log/**',
+  'src/cli/verify.ts',
+  'src/cli/sealed-source.ts',
+)) {
   describe(engine, () => {
     let store: TestStore;
     let db: Db;

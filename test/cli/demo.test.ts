@@ -157,27 +157,21 @@ function suite(engine: Engine): void {
   });
 }
 
-test('a store in use is refused, unless one insists', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
+test('the command that it prints opens the store; a store in use is refused, unless one insists', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
   const tried = async (...args: string[]) => {
-    const io = captured(dataDir, { TOOLGATE_DATA_DIR: dataDir });
+    const io = captured(folder, { TOOLGATE_DATA_DIR: join(folder, 'week') });
     await run(['demo', ...args], io);
     return io;
   };
-  expect((await tried()).code).toBeNull();
+  const first = await tried();
+  expect(first.code).toBeNull();
+  expect(first.out).toContain(`: TOOLGATE_DATA_DIR='${join(folder, 'week')}' toolgate serve\n`);
   const again = await tried();
   expect(again.code).toBe(1);
   expect(again.err).toContain('This store is in use');
   const forced = await tried('--force');
   expect(forced.code).toBeNull();
   expect(forced.out).toContain('were there already');
-  rmSync(dataDir, { recursive: true, force: true });
-});
-
-test('the command that it prints opens the store that it filled', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
-  const io = captured(folder, { TOOLGATE_DATA_DIR: join(folder, 'week') });
-  await run(['demo'], io);
-  expect(io.out).toContain(`: TOOLGATE_DATA_DIR='${join(folder, 'week')}' toolgate serve\n`);
   rmSync(folder, { recursive: true, force: true });
 });

@@ -11,6 +11,7 @@ import { until } from '../support/faults.ts';
 import { need, needExtra, PROGRAM } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
 import { onPath, ROOT } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 import { consoleSteps, parsePage, type Step } from './page.ts';
 import { Printed } from './printed.ts';
 import { DATABASE, Reader } from './reader.ts';
@@ -24,6 +25,9 @@ const EXAMPLES = [
   ...new Bun.Glob('examples/*/README.md').scanSync({ cwd: ROOT }),
 ].sort();
 const PAGES = [...DOCS, 'README.md', ...EXAMPLES, 'clients/typescript/README.md', 'clients/python/README.md'];
+/** Pages of examples and clients are followed where these have changed, and one of them in any case. */
+const ALWAYS = /^docs\/|^README\.md$|^examples\/plain-loop\//;
+const whenShown = whenChanged('examples/**', 'clients/**', 'src/**', 'docs/**');
 const INTERPRETERS: Record<string, string> = { ts: 'bun', js: 'node', python: 'python3' };
 const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
 
@@ -47,16 +51,18 @@ describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', ()
     if (text.includes(DATABASE) && !need(postgres !== null, 'PostgreSQL')) continue;
     const { steps, after } = parsePage(text);
     const before = after === null ? [] : parsePage(read(join(dirname(path), after))).steps;
-    if (steps.length > 0) describe(path, () => follow([...before, ...steps]));
+    const followed = ALWAYS.test(path) ? test : whenShown;
+    if (steps.length > 0) describe(path, () => follow([...before, ...steps], followed));
   }
 });
 
-function follow(steps: Step[]): void {
+function follow(steps: Step[], followed: typeof test): void {
   let reader: Reader;
   const printed = new Printed();
   let last = '';
 
   beforeAll(async () => {
+    if (followed !== test) return;
     const named = steps.some(step => step.text.includes(DATABASE));
     reader = await Reader.begin(executable, (named && (await postgres?.createDatabase())) || DATABASE);
   });
@@ -108,7 +114,7 @@ function follow(steps: Step[]): void {
 
   for (const step of steps) {
     const first = step.kind === 'file' || step.kind === 'from' ? step.name : step.text.split('\n')[0];
-    test(`line ${step.line}: ${step.kind} ${first}`, () => take(step));
+    followed(`line ${step.line}: ${step.kind} ${first}`, () => take(step));
   }
 }
 

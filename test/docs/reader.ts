@@ -2,10 +2,11 @@
 // have the executable, which starts five times as fast as the sources. Ports are this run's own; `npx` brings what
 // `npm ci` installed.
 
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { until } from '../support/faults.ts';
+import { freshStore } from '../support/fresh-store.ts';
 import { freePort } from '../support/port.ts';
 import { BUN, ROOT, startService, type TestService } from '../support/service.ts';
 
@@ -106,6 +107,7 @@ export class Reader {
     await this.#stop();
     const pairs = [...this.#here(command).matchAll(/\b(TOOLGATE_\w+)=("[^"]*"|\S+)/g)];
     const settings = Object.fromEntries(pairs.map(([, name, value]) => [name, value?.replaceAll('"', '')]));
+    await this.#store();
     this.#service = await startService({
       program: [this.#executable],
       dataDir: this.folder,
@@ -121,6 +123,14 @@ export class Reader {
         ...settings,
       },
     });
+  }
+
+  /** The store of a first start, already migrated; a page that has the service keep it elsewhere pays no heed to it. */
+  async #store(): Promise<void> {
+    const data = join(this.folder, 'data');
+    if (existsSync(data)) return;
+    mkdirSync(data, { mode: 0o700 });
+    await freshStore('sqlite', data, ROOT);
   }
 
   /** What a block printed, and how it ended: not 0 if any command of it failed. */
