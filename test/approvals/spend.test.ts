@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { until } from '../support/faults.ts';
 import { engines } from '../support/service.ts';
-import { enginesWhenChanged } from '../support/when-changed.ts';
+import { enginesWhenChanged, sized } from '../support/when-changed.ts';
 import { ASK_ALL, type Gate, openGate } from './gate.ts';
 
 /** Where all tests run. Those in which the engine has a part of its own come first, and run on both. */
@@ -71,7 +71,7 @@ for (const engine of await engines()) {
     });
 
     test('of many that spend it at once exactly one is allowed', async () => {
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < sized(5, 5, 2); round++) {
         const referenceId = await approved('{"r":1}');
         const body = { args: { r: 1 }, referenceId };
         const replies = await Promise.all(

@@ -26,8 +26,8 @@ import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { type Random, seeded } from '../../core/oracle.ts';
 import { idAt, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { SEED } from '../../support/faults.ts';
-import { engines } from '../../support/service.ts';
 import { countTurns } from '../../support/turns.ts';
+import { enginesWhenChanged } from '../../support/when-changed.ts';
 import { untimed } from '../check/untimed.ts';
 import { depsAt } from '../deps.ts';
 import { decidedBy } from '../group.ts';
@@ -200,7 +200,7 @@ function bruteForce(
   return { calls: entries.length, changed, depends, earlier: 0, changes: sorted.map(([, change]) => change) };
 }
 
-for (const engine of await engines()) {
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/log/**', 'src/guard/check/**')) {
   describe(engine, () => {
     let real: World;
     let drafts: World;
