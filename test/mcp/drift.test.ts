@@ -2,7 +2,7 @@
 // is a setting, on every replica, until an operator accepts what they were shown. Nothing that was approved for the
 // tool as it was frees it as it is.
 
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { keyLock } from '../../src/guard/locks.ts';
 import { markDrift } from '../../src/store/connected-tools.ts';
 import { openPostgres } from '../../src/store/engine/postgres.ts';
@@ -13,6 +13,19 @@ import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const both = await enginesWhenChanged('src/store/**');
 const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } });
+
+const started = new Map<string, Promise<TestService>>();
+afterAll(async () => {
+  for (const service of started.values()) await (await service).close();
+});
+
+/** One service for all tests on this engine and under this setting. */
+function serviceOf(engine: Engine, drift: string): Promise<TestService> {
+  const name = `${engine} ${drift}`;
+  const service = started.get(name) ?? startService({ engine, env: { TOOLGATE_TOOL_DRIFT: drift } });
+  started.set(name, service);
+  return service;
+}
 
 interface Shown {
   name: string;
@@ -41,7 +54,7 @@ for (const engine of both) {
     ['deny', 'deny'],
   ] as const) {
     test(`${engine}: a call to a changed tool under TOOLGATE_TOOL_DRIFT=${setting}`, async () => {
-      const service = await startService({ engine, env: { TOOLGATE_TOOL_DRIFT: setting } });
+      const service = await serviceOf(engine, setting);
       const upstream = new RecordingUpstream({ tools: [tool('a', 'one'), tool('b', 'two')] });
       try {
         const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
@@ -76,7 +89,6 @@ for (const engine of both) {
         expect((await definitionsOf(service, path))[0]?.changed).toBeNull();
         expect(text(await client.call('up__a', { n: 3 }))).toBe('{"n":3}');
       } finally {
-        await service.close();
         await upstream.stop();
       }
     });
@@ -84,7 +96,7 @@ for (const engine of both) {
 }
 
 test('a rule that denies or asks keeps its word, whatever the setting', async () => {
-  const service = await startService({ env: { TOOLGATE_TOOL_DRIFT: 'require_approval' } });
+  const service = await serviceOf('sqlite', 'require_approval');
   const upstream = new RecordingUpstream({ tools: [tool('no', '1'), tool('ask', '1')] });
   const { key, keyId } = await service.newKey([
     { tool: 'no', action: 'deny' },
@@ -99,13 +111,12 @@ test('a rule that denies or asks keeps its word, whatever the setting', async ()
   await client.call('up__ask');
   expect((await auditOf(service, keyId)).map(each => each.decision)).toEqual(['deny', 'pending']);
   expect(upstream.calls).toEqual([]);
-  await service.close();
   await upstream.stop();
 });
 
 /** A key whose tool `a` is known to the service, and everything a test does with it. */
 async function pinned(engine: Engine, drift: string, action: 'allow' | 'require_approval') {
-  const service = await startService({ engine, env: { TOOLGATE_TOOL_DRIFT: drift } });
+  const service = await serviceOf(engine, drift);
   const upstream = new RecordingUpstream({ tools: [tool('a', 'one')] });
   const { key, keyId } = await service.newKey([{ tool: '*', action }]);
   const path = `/keys/${keyId}/connected-tools/${await connect(service, keyId, 'up', upstream.url)}`;
@@ -126,10 +137,7 @@ async function pinned(engine: Engine, drift: string, action: 'allow' | 'require_
       const answer = { action: 'approve', ...more };
       expect((await service.admin('POST', `/approvals/${referenceId}/resolve`, answer)).status).toBe(200);
     },
-    end: async () => {
-      await service.close();
-      await upstream.stop();
-    },
+    end: () => upstream.stop(),
   };
 }
 
