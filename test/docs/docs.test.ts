@@ -25,9 +25,12 @@ const EXAMPLES = [
   ...new Bun.Glob('examples/*/README.md').scanSync({ cwd: ROOT }),
 ].sort();
 const PAGES = [...DOCS, 'README.md', ...EXAMPLES, 'clients/typescript/README.md', 'clients/python/README.md'];
-/** Pages of examples and clients are followed where these have changed, and one of them in any case. */
-const ALWAYS = /^docs\/|^README\.md$|^examples\/plain-loop\//;
-const whenShown = whenChanged('examples/**', 'clients/**', 'src/**', 'docs/**');
+/**
+ * These start many programs. They are followed where what they show has changed, the plain loop in any case. In test/docs the
+ * packs are tried, and in test/mcp what is forwarded, without them.
+ */
+const WAITING = /^examples\/(?!plain-loop)|^clients\/|^docs\/(?:packs|mcp)\.md$/;
+const whenShown = whenChanged('examples/**', 'clients/**', 'packs/**', 'src/**', 'docs/**');
 const INTERPRETERS: Record<string, string> = { ts: 'bun', js: 'node', python: 'python3' };
 const ENDINGS: Record<string, string> = { ts: 'ts', js: 'mjs', python: 'py' };
 
@@ -51,7 +54,7 @@ describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', ()
     if (text.includes(DATABASE) && !need(postgres !== null, 'PostgreSQL')) continue;
     const { steps, after } = parsePage(text);
     const before = after === null ? [] : parsePage(read(join(dirname(path), after))).steps;
-    const followed = ALWAYS.test(path) ? test : whenShown;
+    const followed = WAITING.test(path) ? whenShown : test;
     if (steps.length > 0) describe(path, () => follow([...before, ...steps], followed));
   }
 });
