@@ -70,8 +70,8 @@ function SignInIsOff() {
   return (
     <p class="notice">
       <span>
-        <code>TOOLGATE_OAUTH</code> is off, so clients cannot sign in; only tokens of your company’s issuer work,
-        if <code>TOOLGATE_JWT_ISSUER</code> names one. Set it to <code>on</code>, together with{' '}
+        <code>TOOLGATE_OAUTH</code> is off, so clients cannot sign in; only tokens of your company’s issuer
+        work, if <code>TOOLGATE_JWT_ISSUER</code> names one. Set it to <code>on</code>, together with{' '}
         <code>TOOLGATE_PUBLIC_URL</code>, and restart the service.
       </span>
     </p>
