@@ -1,4 +1,4 @@
-// An approval's own page in a real browser, on PostgreSQL: its course is seen as it happens, from the question to the
+// An approval's own page in a real browser: its course is seen as it happens, from the question to the
 // answer of the tool, with links to everything that it is about; who may, ends what it opened.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -10,10 +10,11 @@ import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '.
 import { newDataDir } from '../support/faults.ts';
 import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import { Receiver } from '../support/receiver.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
-const engine = (await engines()).at(-1);
+const engine = (await enginesWhenChanged('src/store/**')).at(-1);
 const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
 
 describe.if(hasBrowser())('an approval’s own page', () => {

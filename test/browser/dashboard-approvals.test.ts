@@ -1,4 +1,4 @@
-// The inbox in a real browser, on PostgreSQL: what waits is answered there, once, under the operator's name;
+// The inbox in a real browser: what waits is answered there, once, under the operator's name;
 // what happens elsewhere is seen at once; who may only look has nothing to press.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -6,10 +6,11 @@ import type { Browser, Page } from 'playwright-core';
 import { newPerson, OWN, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
-const engineNames = (await engines()).slice(-1);
+const engineNames = (await enginesWhenChanged('src/store/**')).slice(-1);
 const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
 
 describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {

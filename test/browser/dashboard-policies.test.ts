@@ -1,4 +1,4 @@
-// Policies and keys in a real browser, on PostgreSQL: rules written with a mistake and mended, calls tried, a key made
+// Policies and keys in a real browser: rules written with a mistake and mended, calls tried, a key made
 // and used, versions compared and rolled back, limits reset, a key revoked; Connected Tools with what changed.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
@@ -6,7 +6,8 @@ import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { RecordingUpstream } from '../support/mcp.ts';
-import { engines, startService, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 
 const POLICY = `# Tried by hand.
 name: tried
@@ -17,7 +18,10 @@ rules:
   - { tool: a__pay, action: require_approval, show: all, ask: 'Pay {amount}?' }
 `;
 
-describe.if(hasBrowser()).each((await engines()).slice(-1))('policies and keys on %s', engine => {
+/** A page is a client of the API, which is tested on both engines. */
+const engineNames = (await enginesWhenChanged('src/store/**')).slice(-1);
+
+describe.if(hasBrowser()).each(engineNames)('policies and keys on %s', engine => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;

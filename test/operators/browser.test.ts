@@ -5,11 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { ASK_ALL, type Gate, openGate } from '../approvals/gate.ts';
 import { hasBrowser, launch, violationsOf } from '../support/browser.ts';
-import { engines } from '../support/service.ts';
+import { enginesWhenChanged } from '../support/when-changed.ts';
 import { newPerson, PASSWORD } from './people.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
-const engineNames = (await engines()).slice(-1);
+const engineNames = (await enginesWhenChanged('src/store/**')).slice(-1);
 
 describe.if(hasBrowser())('with a browser', () => {
   let browser: Browser;
