@@ -12,9 +12,12 @@ import { need } from '../support/need.ts';
 import { freePort } from '../support/port.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { engines, ROOT, startService, type TestService } from '../support/service.ts';
+import { whenChanged } from '../support/when-changed.ts';
 import { doctor, doctorApart, type Env, faultsOf, messageOf } from './asking.ts';
 
 const STOPPED = 'warning service';
+/** A server that is stopped and paused is one more to make. */
+const onItsOwn = whenChanged('src/doctor/**', 'src/store/engine/**', 'src/cli/commands/doctor.ts');
 const hasPostgres = (await engines()).includes('postgres');
 const dataDir = newDataDir();
 let env: Env;
@@ -104,6 +107,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL of its own', () => {
   let own: Env;
 
   beforeAll(async () => {
+    if (onItsOwn !== test) return;
     postgres = (await startPostgres()) as TestPostgres;
     const port = String(await freePort());
     own = { ...env, TOOLGATE_DATABASE_URL: await postgres.createDatabase(), TOOLGATE_PORT: port };
@@ -114,16 +118,16 @@ describe.skipIf(!hasPostgres)('a PostgreSQL of its own', () => {
     });
   });
   afterAll(async () => {
-    await service.kill();
-    await postgres.close();
+    await service?.kill();
+    await postgres?.close();
   });
 
-  test('that works is good for the service too', async () => {
+  onItsOwn('that works is good for the service too', async () => {
     const { body } = await service.admin('GET', '/doctor');
     expect([body.ok, faultsOf(body)]).toEqual([true, []]);
   });
 
-  test('that hangs, and that is stopped, is the one fault', async () => {
+  onItsOwn('that hangs, and that is stopped, is the one fault', async () => {
     postgres.pause();
     const hung = await doctor(dataDir, own);
     postgres.resume();
@@ -138,7 +142,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL of its own', () => {
     expect([body.ok, faultsOf(body)]).toEqual([false, ['bad store']]);
   });
 
-  test('that is a standby', async () => {
+  onItsOwn('that is a standby', async () => {
     writeFileSync(join(postgres.dataDir, 'standby.signal'), '');
     await postgres.start();
     const found = await doctor(dataDir, own);
