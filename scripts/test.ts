@@ -13,8 +13,9 @@ import { changedSince, commitOf, testsFor, waitingTests } from './changed.ts';
 
 const USAGE = `Usage: npm test -- [options] [files]
 
-  --changed <commit>  also the tests on mutants, under floods and of memory whose sources changed since this commit;
-                      \`last\` is the commit of the last whole run in docs/promises.md
+  --changed <commit>  also the tests on mutants, under floods and of memory whose sources changed since this commit, not
+                      only those with changes that are not committed yet; \`last\` is the commit of the last whole run
+                      in docs/promises.md
   --all               all of those
   --update-timings    write test/timings.json anew
   --help              print this
@@ -48,9 +49,9 @@ const [keep, all, since] = [taken('--update-timings'), taken('--all'), valueAfte
 /** The changed paths, for tests that run only after a change of what they watch; null lets all of them run. */
 function wanted(): string[] | null {
   if (all) return null;
-  if (since === undefined) return [];
-  const commit = commitOf(since);
+  const commit = commitOf(since ?? 'HEAD');
   const changed = changedSince(commit);
+  if (since === undefined && (changed ?? []).length === 0) return [];
   const files = changed === null ? waitingTests() : testsFor(changed);
   console.log(
     changed === null
@@ -97,10 +98,10 @@ console.log(`\nAll tests took ${seconds(performance.now() - begun)}. The slowest
 for (const [file, ms] of slowest(filesIn(TIMINGS), filesIn(timings)))
   console.log(`${seconds(ms).padStart(8)}  ${file}`);
 const letters = readFileSync(leftOut, 'utf8');
-const [left, engines] = ['t', 'e'].map(letter => letters.split(letter).length - 1) as [number, number];
-if (left + engines > 0)
+const [single, suites, engines] = ['t', 's', 'e'].map(letter => letters.split(letter).length - 1);
+if (letters !== '')
   console.log(
-    `\n*** Left out here: ${left} tests on mutants, under floods and of memory, and PostgreSQL in ${engines} files. \`npm run promises\` runs them, .ci/run those whose sources changed. ***`,
+    `\n*** Left out here: ${single} tests on mutants, under floods and of memory, ${suites} suites of the dashboard, and PostgreSQL in ${engines} files. \`npm run promises\` runs them, .ci/run those whose sources changed. ***`,
   );
 if (keep && status === 0) cpSync(timings, TIMINGS);
 rmSync(folder, { recursive: true });

@@ -15,9 +15,12 @@ import {
   visit,
 } from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { suiteWhenChanged } from '../support/when-changed.ts';
+
+const suite = suiteWhenChanged('dashboard/**', 'src/http/**', 'src/core/foresight/**');
 
 /** A page is a client of the API, which is tested on both engines. */
-describe.if(hasBrowser())('before a policy is saved', () => {
+suite.if(hasBrowser())('before a policy is saved', () => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;

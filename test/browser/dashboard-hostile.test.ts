@@ -2,7 +2,7 @@
 // unseen characters in every stored field, on every page that shows it. And every page with the demo's data is
 // accessible, light and dark, wide and narrow.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,9 @@ import { cookieOf, newPerson, OWN, PASSWORD, type Person, signIn } from '../oper
 import { DARK, expectUsable, hasBrowser, launch, PHONE, visit } from '../support/browser.ts';
 import { connect, RecordingUpstream } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { suiteWhenChanged } from '../support/when-changed.ts';
+
+const suite = suiteWhenChanged('dashboard/**', 'src/http/**');
 
 /** Each begins with its own number, to be found again. */
 const hostile = (number: number): string =>
@@ -34,7 +37,7 @@ async function opened(page: Page, path: string): Promise<void> {
   await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
-describe.if(withBrowser)('hostile names', () => {
+suite.if(withBrowser)('hostile names', () => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;
@@ -283,7 +286,7 @@ describe.if(withBrowser)('hostile names', () => {
   );
 });
 
-describe.if(withBrowser)('the demo’s week', () => {
+suite.if(withBrowser)('the demo’s week', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'toolgate-demo-'));
   let browser: Browser;
   let service: TestService;

@@ -2,17 +2,20 @@
 // the keyboard suffices, hundreds of calls stay usable, several are answered together, and a page in the background
 // notifies whoever wants it.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, visit, visitAlone } from '../support/browser.ts';
 import { until } from '../support/faults.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { suiteWhenChanged } from '../support/when-changed.ts';
+
+const suite = suiteWhenChanged('dashboard/**', 'src/http/**', 'src/guard/approvals/**');
 
 const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
 const MANY = 500;
 
-describe.if(hasBrowser())('the inbox', () => {
+suite.if(hasBrowser())('the inbox', () => {
   let browser: Browser;
   let service: TestService;
   let key: string;

@@ -1,18 +1,21 @@
 // People of the role `user` in a real browser, on SQLite: the pages about oneself and no others; and what admins and
 // approvers see of people.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import { startOAuth } from '../oauth/connect.ts';
 import { connected } from '../operators/connected.ts';
 import { newPerson, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { suiteWhenChanged } from '../support/when-changed.ts';
+
+const suite = suiteWhenChanged('dashboard/**', 'src/http/**', 'src/guard/people/**');
 
 const OWN_PAGES = ['My connections', 'My calls', 'My approvals', 'Account'];
 
 /** A page is a client of the API, which is tested on both engines. */
-describe.if(hasBrowser())('people', () => {
+suite.if(hasBrowser())('people', () => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;

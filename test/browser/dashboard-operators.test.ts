@@ -1,7 +1,7 @@
 // Webhooks, operators, settings and one's own account in a real browser, on SQLite; and what a role may not
 // do, by page and by API.
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Browser, Page } from 'playwright-core';
 import {
   newPerson,
@@ -15,11 +15,14 @@ import {
 import { expectUsable, hasBrowser, heading, launch, visit } from '../support/browser.ts';
 import { Receiver, verifies } from '../support/receiver.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { suiteWhenChanged } from '../support/when-changed.ts';
+
+const suite = suiteWhenChanged('dashboard/**', 'src/http/**', 'src/guard/people/**');
 
 const PAGES = ['policies', 'keys', 'webhooks', 'operators', 'settings', 'account'];
 
 /** A page is a client of the API, which is tested on both engines. */
-describe.if(hasBrowser())('looking after things', () => {
+suite.if(hasBrowser())('looking after things', () => {
   let browser: Browser;
   let service: TestService;
   let admin: Person;

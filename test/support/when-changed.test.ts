@@ -10,11 +10,12 @@ import { BUN, engines, ROOT } from './service.ts';
 
 const FIXTURE = `
 import { test } from 'bun:test';
-import { enginesWhenChanged, sized, whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
+import { enginesWhenChanged, sized, suiteWhenChanged, whenChanged } from ${JSON.stringify(join(ROOT, 'test/support/when-changed.ts'))};
 test('plain', () => {});
 whenChanged({ find: '', replace: '', file: 'src/one.ts' })('mutant', () => {});
 whenChanged('src/mcp/**').skipIf(false)('flood', () => {});
 whenChanged('src/mcp/**').skipIf(false).concurrent('memory', () => {});
+suiteWhenChanged('src/mcp/**').if(true)('suite', () => test('within', () => {}));
 test((await enginesWhenChanged('src/store/**')).join(' and '), () => {});
 test(['least', 'short', 'long'][sized(2, 1, 0)], () => {});
 `;
@@ -41,28 +42,34 @@ function run(changed: string[] | null): { ran: string[]; leftOut: string } {
   const leftOut = readFileSync(count, 'utf8');
   rmSync(folder, { recursive: true });
   return {
-    ran: Array.from(`${stderr}`.matchAll(/^\(pass\) ([a-z ]+?)(?: \[|$)/gm), ([, name = '']) => name),
+    ran: Array.from(
+      `${stderr}`.matchAll(/^\(pass\) (?:suite > )?([a-z ]+?)(?: \[|$)/gm),
+      ([, name = '']) => name,
+    ),
     leftOut,
   };
 }
 
 test('without a list of changes all of them run', () => {
-  expect(run(null)).toEqual({ ran: ['plain', 'mutant', 'flood', 'memory', BOTH, 'short'], leftOut: '' });
+  expect(run(null)).toEqual({
+    ran: ['plain', 'mutant', 'flood', 'memory', 'within', BOTH, 'short'],
+    leftOut: '',
+  });
 });
 
 test('what watches nothing that changed is counted, and says nothing', () => {
-  expect(run([])).toEqual({ ran: ['plain', 'sqlite', 'least'], leftOut: 'ttte' });
-  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant', 'sqlite', 'short'], leftOut: 'tte' });
+  expect(run([])).toEqual({ ran: ['plain', 'sqlite', 'least'], leftOut: 'tttse' });
+  expect(run(['src/one.ts'])).toEqual({ ran: ['plain', 'mutant', 'sqlite', 'short'], leftOut: 'ttse' });
   expect(run(['src/mcp/a/b.ts'])).toEqual({
-    ran: ['plain', 'flood', 'memory', 'sqlite', 'short'],
+    ran: ['plain', 'flood', 'memory', 'within', 'sqlite', 'short'],
     leftOut: 'te',
   });
-  expect(run(['src/store/a/b.ts'])).toEqual({ ran: ['plain', BOTH, 'short'], leftOut: 'ttt' });
+  expect(run(['src/store/a/b.ts'])).toEqual({ ran: ['plain', BOTH, 'short'], leftOut: 'ttts' });
 });
 
 test('a test file that changed runs all of its own', () => {
   expect(run(['itself'])).toEqual({
-    ran: ['plain', 'mutant', 'flood', 'memory', BOTH, 'short'],
+    ran: ['plain', 'mutant', 'flood', 'memory', 'within', BOTH, 'short'],
     leftOut: '',
   });
 });

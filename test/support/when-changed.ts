@@ -1,9 +1,9 @@
-// The door for tests that take long and rarely tell anything new: those on mutants, under floods, and of memory, and on
-// PostgreSQL those of what services answer and of the promises. By itself a test file runs them all, and so does
+// The door for tests that take long and rarely tell anything new: those on mutants, under floods and of memory, long ways
+// through the dashboard, and on PostgreSQL those of what services answer and of the promises. By itself a test file runs them all, and so does
 // `npm run promises`. `npm test` registers none of them, and with `--changed <commit>`, as in CI, those whose sources or
 // whose own file changed (scripts/changed.ts). It says how many it has left out.
 
-import { test } from 'bun:test';
+import { describe, test } from 'bun:test';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Patch } from './mutant.ts';
@@ -20,6 +20,13 @@ const changed = list === undefined ? undefined : readFileSync(list, 'utf8').spli
  */
 export function whenChanged(...sources: (Patch | string)[]): typeof test {
   return hasChanged(sources) ? test : leftOut();
+}
+
+/** `describe`, or what stands in for it. A suite of which each test is left out by itself would still be set up. */
+export function suiteWhenChanged(...sources: string[]): typeof describe {
+  if (hasChanged(sources)) return describe;
+  const take = () => count('s');
+  return Object.assign(take, { if: () => take }) as unknown as typeof describe;
 }
 
 /**
@@ -58,8 +65,8 @@ function leftOut(): typeof test {
   return Object.assign(take, { concurrent: take, skipIf: leftOut, if: leftOut }) as unknown as typeof test;
 }
 
-/** One letter for each test, and for each file on PostgreSQL; processes that write at once do not disturb each other. */
-function count(letter: 't' | 'e'): void {
+/** One letter for each test, each suite, and each file on PostgreSQL; processes that write at once do not disturb each other. */
+function count(letter: 't' | 's' | 'e'): void {
   const file = process.env[LEFT_OUT];
   if (file !== undefined) appendFileSync(file, letter);
 }

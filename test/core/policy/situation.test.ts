@@ -13,7 +13,8 @@ import { sized } from '../../support/when-changed.ts';
 import { argumentTexts, expressions } from '../condition/expressions.ts';
 import { PLAIN } from '../decider.ts';
 
-const RUNS = sized(2500, 2500, 500);
+const FULL = 2500;
+const RUNS = sized(FULL, FULL, 500);
 
 const CALL = { serverName: 's', toolName: 't' };
 const RECALLED = { ...CALL, keyName: 'agent', inPersonsName: true };
@@ -113,7 +114,8 @@ test('whatever is true or false without them is so for every value of the unknow
     }),
     { numRuns: RUNS, seed: SEED },
   );
-  // Otherwise the comparison says little.
+  // Otherwise the comparison says little. Of few runs luck would decide.
+  if (RUNS < FULL) return;
   expect(seen.known).toBeGreaterThan(RUNS / 17);
   expect(seen.ofUnknown).toBeGreaterThan(RUNS / 125);
 });
