@@ -1,10 +1,12 @@
 // Password hashes that cost next to nothing, for programs that tests start, and for the processes in which `npm test` has
 // tests run (cheap-here.ts). A test that is about their cost starts the source as it is.
 
+import { join } from 'node:path';
 import type { BunPlugin } from 'bun';
 
 /** Where the source says what a hash costs. */
 export const PASSWORDS = 'src/guard/people/passwords.ts';
+const OWN = join(import.meta.dir, '../..', PASSWORDS);
 
 const CHEAPER: [from: string, to: string][] = [
   ['memoryCost: 65_536, timeCost: 2', 'memoryCost: 8, timeCost: 1'],
@@ -21,10 +23,11 @@ export function withCheapPasswords(text: string): string {
   return cheap;
 }
 
+/** For the source of this tree. A mutant has cheap hashes of its own (mutant.ts), also where a test loads it. */
 export const cheapPasswords: BunPlugin = {
   name: 'cheap passwords',
   setup(build) {
-    build.onLoad({ filter: /src\/guard\/people\/passwords\.ts$/ }, async ({ path }) => {
+    build.onLoad({ filter: new RegExp(`^${RegExp.escape(OWN)}$`) }, async ({ path }) => {
       const contents = withCheapPasswords(await Bun.file(path).text());
       return { contents, loader: 'ts' };
     });
