@@ -20,6 +20,12 @@ const MAX_BODY = 128 * 1024 * 1024;
  * in which nobody else was served.
  */
 const MOST_A_TURN = 128;
+/**
+ * The same for paths whose requests are refused under overload. A turn then brings thousands of checks, and putting off
+ * those that are refused costs more than refusing them: the soak on SQLite had 10,000 verdicts a second in place of
+ * 17,000.
+ */
+const MOST_CHECKS_A_TURN = 4096;
 /** How long a stop waits for the answers to requests that were given up. */
 const LAST_ANSWERS_MS = 1000;
 
@@ -99,17 +105,21 @@ class Dispatcher {
   byPath(): Record<string, Handler> {
     const table: Record<string, Handler> = {};
     for (const path of OTHER_PATHS) table[path] = this.inTurn(this.#loadedFirst(path));
-    for (const { path } of firstRoutes) table[path] ??= this.inTurn(this.#atPath(path, firstRoutes));
+    for (const { path, sheds } of firstRoutes)
+      table[path] ??= this.inTurn(
+        this.#atPath(path, firstRoutes),
+        sheds === true ? MOST_CHECKS_A_TURN : MOST_A_TURN,
+      );
     return table;
   }
 
-  inTurn(handler: Handler): Handler {
+  inTurn(handler: Handler, most = MOST_A_TURN): Handler {
     return (request, server) => {
       if (this.#begun++ === 0)
         setImmediate(() => {
           this.#begun = 0;
         });
-      if (this.#begun <= MOST_A_TURN) return handler(request, server);
+      if (this.#begun <= most) return handler(request, server);
       return new Promise(setImmediate).then(() => handler(request, server));
     };
   }
