@@ -65,11 +65,13 @@ export function insertGrant(tx: Transaction, grant: NewGrant): void {
   );
 }
 
+/** In the order in which they were opened, so that of several that cover a call always the same one frees it. */
 export function openGrants(db: Queries, keyIds: readonly string[], now: number): Promise<GrantRecord[]> {
   const wanted = padded(keyIds);
   return db.all(
     `SELECT ${COLUMNS} FROM grants WHERE revoked_at IS NULL AND expires_at > $1
-       AND key_id IN (${placeholders(wanted.length, 1)})`,
+       AND key_id IN (${placeholders(wanted.length, 1)})
+     ORDER BY id`,
     [now, ...wanted],
   );
 }
