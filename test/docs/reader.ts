@@ -155,7 +155,8 @@ export class Reader {
   async #type(commands: string): Promise<{ printed: string; status: number }> {
     writeFileSync(join(this.folder, 'service.log'), this.#served + (this.#service?.output ?? ''));
     const from = this.#output.length;
-    const mark = new RegExp(`\\n--done-${++this.#steps}-(\\d+)--`);
+    // Bash writes line by line, so what runs in the background may print between the empty line and this one.
+    const mark = new RegExp(`--done-${++this.#steps}-(\\d+)--`);
     this.#shell.stdin.write(
       `${this.#here(commands)}\nSTATUS=$?; echo; echo "--done-${this.#steps}-$STATUS--"\n`,
     );
