@@ -126,6 +126,8 @@ const NAMED: [RegExp, string][] = [
   [/^store\/(retention|rollups|marks)/, 'guard/log/retention guard/log/rollups'],
   [/^store\/(seals|checkpoints)/, 'http/seals cli/audit-verify'],
   [/^store\/(migrate|backup)/, 'store/engine/migrate cli/backup'],
+  [/^store\/sqlite-(copy|restore)/, 'cli/restore cli/backup faults/restore-killed'],
+  [/^store\/waiting/, 'approvals/flood approvals/votes'],
   [
     /^store\/(sqlite|file-lock|thread|sync-thread|db)/,
     'store/engine/sqlite store/transaction store/wake store/records http/failures',

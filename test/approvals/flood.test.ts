@@ -72,6 +72,9 @@ for (const engine of await engines()) {
         expect(Number(open?.open)).toBe(PER_KEY);
         const events = await gate.rows(`SELECT id FROM events WHERE type = 'approval.created'`);
         expect(events).toHaveLength(PER_KEY);
+        const { full } = (await gate.service.admin('GET', '/waiting')).body;
+        const queue = { sessionId: null, open: PER_KEY, atMost: PER_KEY };
+        expect(full).toContainEqual({ keyId: expect.any(String), keyName: expect.any(String), ...queue });
         const other = await gate.service.check(await gate.key(), 'prod', 'deploy');
         expect(other.body.decision).toBe('pending');
       }));

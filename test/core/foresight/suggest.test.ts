@@ -8,6 +8,7 @@ import type { RecordedCall } from '../../../src/core/foresight/evidence.ts';
 import { outcomeOf } from '../../../src/core/foresight/replay.ts';
 import { type SeenCall, SeenTools } from '../../../src/core/foresight/seen-tools.ts';
 import { type Seen, suggestedPolicy } from '../../../src/core/foresight/suggest.ts';
+import { listed } from '../../../src/core/foresight/suggestion-remarks.ts';
 import { type CompiledPolicy, compilePolicy } from '../../../src/core/policy/compiled-policy.ts';
 import { ACTIONS, type Limits, MAX_TEXT, type Rule } from '../../../src/core/policy/policy.ts';
 import { parsePolicy } from '../../../src/core/policy-file/policy-file.ts';
@@ -425,4 +426,16 @@ describe('which rule decided', () => {
     const { decision, recorded: reason, ruleIndex } = decider.decide(policy, relayed);
     expect(by({ ...recorded(policy, 'b__prompts/get'), decision, reason, ruleIndex }, policy)).toBeNull();
   });
+});
+
+test('a list below a remark is bounded by its lines and by its length', () => {
+  const lines = (count: number, length: number) =>
+    listed(
+      'These:',
+      Array.from({ length: count }, () => 'x'.repeat(length)),
+      String,
+    );
+  expect(lines(51, 1).slice(-2)).toEqual(['  x', '  and 1 more']);
+  expect(lines(8, 1000).map(line => line.length)).toEqual([6, ...Array(7).fill(1002), '  and 1 more'.length]);
+  expect(lines(7, 1000)).toHaveLength(8);
 });
