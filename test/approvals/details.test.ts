@@ -213,6 +213,8 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       for (const seen of [undefined, 'incomplete', digest])
         expect((await resolve(asked.referenceId, { seen })).body.code).toBe('not_seen');
       expect((await resolve(asked.referenceId, { seen: 'gone' })).status).toBe(200);
+      // Whoever comes too late learns that, and not that they have not seen it.
+      expect((await resolve(asked.referenceId, {})).body.code).toBe('conflict');
       // Somebody who saw them before the restart can say so.
       expect((await resolve(before.referenceId, { seen: digest })).status).toBe(200);
       expect((await read(repeated)).body.detailsGone).toBe(true);

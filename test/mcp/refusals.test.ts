@@ -188,8 +188,9 @@ test('what is not JSON, or not a message, is a JSON-RPC error with status 400', 
   }
 });
 
-test('a call must name a tool, and its arguments be an object', async () => {
+test('a call must name a tool, and its arguments be an object, also in a batch', async () => {
   const client = await LegacyClient.open(service, key);
+  const old = await LegacyClient.open(service, key, '2025-03-26');
   for (const params of [
     {},
     { name: 5 },
@@ -198,6 +199,14 @@ test('a call must name a tool, and its arguments be an object', async () => {
     { name: 'up__yes', arguments: 'x' },
   ]) {
     expect((await client.request('tools/call', params)).error.code).toBe(-32602);
+    const call = { jsonrpc: '2.0', method: 'tools/call', params };
+    const batch = await old.post([
+      { ...call, id: 1 },
+      { ...call, id: 2 },
+    ]);
+    expect(batch.message.map((each: { error: { code: number } }) => each.error.code)).toEqual([
+      -32602, -32602,
+    ]);
   }
 });
 

@@ -20,6 +20,14 @@ const KNOWN: [AgentName, string, JsonObject, object][] = [
   ['claude-code', 'Read', { file_path: '../../../home/ann/.bashrc' }, { reads: ['/home/ann/.bashrc'] }],
   ['claude-code', 'Edit', { file_path: '/srv/project/./.env/x/..' }, { writes: ['/srv/project/.env'] }],
   ['claude-code', 'Grep', { pattern: 'x', glob: 'src/**/*.{ts,tsx}' }, { reads: [FOLDER] }],
+  ['claude-code', 'Grep', { pattern: 'x', output_mode: 'files_with_matches' }, { reads: [FOLDER] }],
+  ['claude-code', 'Grep', { pattern: 'x', output_mode: 'content', glob: '*.ts' }, { reads: [FOLDER] }],
+  [
+    'claude-code',
+    'Grep',
+    { pattern: 'x', output_mode: 'content', path: 'src/a.ts' },
+    { reads: ['/srv/project/src/a.ts'] },
+  ],
   ['claude-code', 'Glob', { pattern: '**/*.ts', path: 'src' }, { reads: ['/srv/project/src'] }],
   ['claude-code', 'Bash', { command: 'ls; rm x', run_in_background: true }, { runs: ['ls; rm x'] }],
   [
@@ -66,6 +74,8 @@ const UNKNOWN: [AgentName, string, JsonObject][] = [
   ['claude-code', 'Bash', { command: 7 }],
   ['claude-code', 'Bash', { description: 'x' }],
   ['claude-code', 'PowerShell', { command: 'ls' }],
+  ['claude-code', 'Grep', { pattern: 'x', output_mode: 'content' }],
+  ['claude-code', 'Grep', { pattern: 'x', output_mode: 'content', path: 'src' }],
   ['claude-code', 'Grep', { pattern: 'x', glob: '.env' }],
   ['claude-code', 'Grep', { pattern: 'x', glob: '*.{ts,env}' }],
   ['claude-code', 'Grep', { pattern: 'x', glob: '*.npmrc' }],

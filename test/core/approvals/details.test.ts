@@ -404,3 +404,8 @@ test('a grant can be bound to what the call has, at a path that is whole', () =>
   const long = shown('all', JSON.stringify({ ['a'.repeat(600)]: 1, b: 2 }));
   expect(bindable(long.fields).map(({ path }) => path)).toEqual(['b']);
 });
+
+test('of a long path its beginning is given, and that it is cut', () => {
+  const { fields, complete } = beginning('all', { ['x'.repeat(501)]: 1 });
+  expect([fields, complete]).toEqual([[{ path: `${'x'.repeat(500)} … (cut)`, value: '1' }], false]);
+});

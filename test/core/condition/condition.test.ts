@@ -225,6 +225,12 @@ describe('what is refused, and where', () => {
     expect(faultOf(source)).toBe(wanted);
   });
 
+  test('patterns of 5,000 instructions together are taken', () => {
+    const patterns = new Array(5).fill('args.x.matches("a{998}")');
+    expect(faultOf(patterns.join(' || '))).toBe('none');
+    expect(faultOf([...patterns, 'args.x.matches("a")'].join(' || '))).toEndWith('are too large together');
+  });
+
   test('a number is wanted for sums', () => {
     expect(faultOf('args.amount', 'number')).toBe('none');
     expect(faultOf('args.amount == 1', 'number')).toBe('0: the result has to be a number, and this is bool');
