@@ -134,8 +134,11 @@ for (const engine of await engines()) {
     if (engine === 'sqlite') return;
     test('several workers finish their calls too', async () => {
       const { service, upstream, answers, go } = await underWay(engine, '5m', ['--workers', '2']);
+      const haveSaid = (word: string) => service.output.split(`"${word}"`).length === 3;
+      // The first one answers before the second one serves, which would end without a word then.
+      await until('both serve', () => haveSaid('serving'));
       service.process.kill('SIGTERM');
-      await until('they stop', () => service.output.split('"stopping"').length === 3);
+      await until('they stop', () => haveSaid('stopping'));
       go();
       expect(await told(answers)).toEqual(everywhere([{ type: 'text', text: 'done' }]));
       expect(await service.process.exited).toBe(0);
