@@ -155,11 +155,9 @@ export class Reader {
   async #type(commands: string): Promise<{ printed: string; status: number }> {
     writeFileSync(join(this.folder, 'service.log'), this.#served + (this.#service?.output ?? ''));
     const from = this.#output.length;
-    // Bash writes line by line, so what runs in the background may print between the empty line and this one.
+    // It need not begin a line: a command, or what runs in the background, may have printed part of one before it.
     const mark = new RegExp(`--done-${++this.#steps}-(\\d+)--`);
-    this.#shell.stdin.write(
-      `${this.#here(commands)}\nSTATUS=$?; echo; echo "--done-${this.#steps}-$STATUS--"\n`,
-    );
+    this.#shell.stdin.write(`${this.#here(commands)}\nSTATUS=$?; echo "--done-${this.#steps}-$STATUS--"\n`);
     await this.#shell.stdin.flush();
     await until(`the end of ${commands}`, () => mark.test(this.#output.slice(from)), COMMAND_MS);
     const told = this.#output.slice(from);
