@@ -125,7 +125,7 @@ const NAMED: [RegExp, string][] = [
     /^store\/(operators|sign-ins|identities|request-counts)/,
     'store/records guard/rate-limit operators/times operators/operators',
   ],
-  [/^store\/identities/, 'operators/single-sign-on operators/acting'],
+  [/^store\/identities/, 'operators/single-sign-on operators/acting approvals/slack.'],
   [/^store\/(retention|rollups|marks)/, 'guard/log/retention guard/log/rollups'],
   [/^store\/(seals|checkpoints)/, 'http/seals cli/audit-verify'],
   [/^store\/(migrate|backup)/, 'store/engine/migrate cli/backup'],

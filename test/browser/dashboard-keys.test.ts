@@ -207,7 +207,7 @@ describe.if(hasBrowser())('keys', () => {
       await announced(page, 'ears: It does not answer');
       const ears = page.locator('.server').filter({ hasText: 'ears' });
       await ears.getByText('It does not answer').waitFor();
-      expect(await ears.getByText('Connected').count()).toBe(0);
+      expect(await ears.getByText('Connected:').count()).toBe(0);
       await expectUsable(page);
     });
   });

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import net from 'node:net';
+import { isPlain } from '../../src/mcp/call.ts';
 import { until, withMutant } from '../support/faults.ts';
 import {
   auditOf,
@@ -199,15 +200,29 @@ test('a call must name a tool, and its arguments be an object, also in a batch',
     { name: 'up__yes', arguments: 'x' },
   ]) {
     expect((await client.request('tools/call', params)).error.code).toBe(-32602);
-    const call = { jsonrpc: '2.0', method: 'tools/call', params };
+    const call = { jsonrpc: '2.0', method: 'tools/call' };
     const batch = await old.post([
-      { ...call, id: 1 },
-      { ...call, id: 2 },
+      { ...call, id: 1, params },
+      { ...call, id: 2, params: { name: 'up__yes', arguments: {} } },
     ]);
-    expect(batch.message.map((each: { error: { code: number } }) => each.error.code)).toEqual([
-      -32602, -32602,
+    const codes = batch.message.map(({ id, error }: { id: number; error?: { code: number } }) => [
+      id,
+      error?.code,
+    ]);
+    expect(codes.sort()).toEqual([
+      [1, -32602],
+      [2, undefined],
     ]);
   }
+});
+
+test('plain calls of a batch are checked together', () => {
+  const none = { _meta: { progressToken: 1 } };
+  for (const more of [{}, { arguments: {} }, { arguments: { x: [1] } }, none])
+    expect(isPlain({ name: 'up__yes', ...more })).toBe(true);
+  const reference = { _meta: { 'toolgate/referenceId': 'x' } };
+  for (const more of [{ name: 5 }, { arguments: [1] }, { arguments: 'x' }, { inputResponses: {} }, reference])
+    expect(isPlain({ name: 'up__yes', ...more })).toBe(false);
 });
 
 test('a batch forwards the allowed calls only, and answers each', async () => {
