@@ -3,6 +3,7 @@
 // effect (mutants/alike.yaml) is not tried. The script writes the survivors and their share to docs/mutants.md.
 
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -70,9 +71,11 @@ function chosen(): Change[] {
   return drawn.slice(0, Number(values.count)).map(each => each.change);
 }
 
-/** A copy of the tree to make changes in; packages are linked. */
+/** A copy of the tree to make changes in; packages are linked. Some tests read it as another user. */
 function copyOfTree(): string {
-  const folder = join(mkdtempSync(join(tmpdir(), 'toolgate-mutants-')), 'tree');
+  const parent = mkdtempSync(join(tmpdir(), 'toolgate-mutants-'));
+  chmodSync(parent, 0o755);
+  const folder = join(parent, 'tree');
   const tracked = Bun.spawnSync(['git', 'ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT });
   for (const file of tracked.stdout.toString().split('\0').filter(Boolean)) {
     mkdirSync(join(folder, file, '..'), { recursive: true });
