@@ -9,7 +9,8 @@ import type { Hub } from './hub.ts';
 import { type KnownTool, Offered, unlisted } from './offered.ts';
 import { exposedDefinition } from './schema.ts';
 import { isPersonal, signInFirst } from './sign-in.ts';
-import { StillStarting, type Upstream } from './upstream.ts';
+import { StillStarting } from './slow-start.ts';
+import type { Upstream } from './upstream.ts';
 import type { UpstreamHealth } from './upstream-health.ts';
 import { UpstreamError } from './wire.ts';
 

@@ -1,7 +1,6 @@
 // Our side of one Connected Tool. The connection is opened when it is first needed, opened again after it broke (with
 // growing pauses), and closed when it is idle. It decides nothing: a call reaches it only after a committed allow.
-// negotiate.ts finds out the upstream's era, upstream-request.ts sends one request, upstream-health.ts keeps its
-// health.
+// negotiate.ts finds out the upstream's era, upstream-request.ts sends one request, upstream-health.ts keeps its health.
 
 import type { JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
@@ -9,7 +8,8 @@ import type { ConnectedTool } from '../store/connected-tools.ts';
 import { negotiate } from './negotiate.ts';
 import type { RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
-import { after, inSeconds } from './time-limit.ts';
+import { StillStarting, tooSlow } from './slow-start.ts';
+import { after } from './time-limit.ts';
 import { UnderWay } from './under-way.ts';
 import { Health, type UpstreamCondition, type UpstreamHealth } from './upstream-health.ts';
 import { ask, type RequestOptions, whyEnded } from './upstream-request.ts';
@@ -23,9 +23,6 @@ export interface UpstreamLimits {
   /** How long a call waits for a command that is still starting. */
   patienceMs: number;
 }
-
-/** A command has not finished starting. The start goes on in the background. */
-export class StillStarting extends UpstreamError {}
 
 type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
 
@@ -194,7 +191,9 @@ export class Upstream {
     if (this.#wire !== null) return Promise.resolve(this.#wire);
     const { promise, resolve, reject } = Promise.withResolvers<Wire>();
     const cancelled = () => reject(whyEnded(signal));
-    const timer = this.#isCommand ? setTimeout(() => reject(this.#stillStarting()), patienceMs) : undefined;
+    const { startMs } = this.#limits;
+    const stillStarting = () => reject(new StillStarting(this.#now() - this.#openingSince, startMs));
+    const timer = this.#isCommand ? setTimeout(stillStarting, patienceMs) : undefined;
     signal.addEventListener('abort', cancelled);
     this.#connected()
       .then(resolve, reject)
@@ -209,14 +208,6 @@ export class Upstream {
     return this.tool.transport === 'stdio';
   }
 
-  #stillStarting(): StillStarting {
-    const soFar = inSeconds(Math.round((this.#now() - this.#openingSince) / 1000) * 1000);
-    return new StillStarting(
-      `the command is still starting: it has taken ${soFar} of the ${inSeconds(this.#limits.startMs)} that ` +
-        'TOOLGATE_UPSTREAM_START gives it (a first start may have to download it); call again in a moment',
-    );
-  }
-
   async #connectOnce(): Promise<Wire> {
     if (this.#health.isPausing) {
       throw new UpstreamError(this.health.error ?? 'the upstream is down', { unsent: false });
@@ -224,7 +215,7 @@ export class Upstream {
     const stop = new AbortController();
     this.#stopOpening = stop;
     this.#openingSince = this.#now();
-    const timer = after(this.#openingMs, () => stop.abort(this.#tooSlow()));
+    const timer = after(this.#openingMs, () => stop.abort(tooSlow(this.#isCommand, this.#openingMs)));
     let wire: Wire | null = null;
     try {
       wire = await this.#open(this.tool, stop.signal);
@@ -269,15 +260,6 @@ export class Upstream {
 
   get #openingMs(): number {
     return this.#isCommand ? this.#limits.startMs : this.#limits.connectMs;
-  }
-
-  #tooSlow(): UpstreamError {
-    const within = inSeconds(this.#openingMs);
-    if (!this.#isCommand) return new UpstreamError(`the upstream did not answer within ${within}`);
-    return new UpstreamError(
-      `the command did not say that it is ready within ${within} of its start; TOOLGATE_STDIO_STDERR=inherit shows ` +
-        'its output, TOOLGATE_UPSTREAM_START gives it more time',
-    );
   }
 
   #follow(wire: Wire): void {

@@ -9,6 +9,8 @@ import unittest
 import urllib.request
 import uuid
 
+from toolgate import AsyncToolgate, Toolgate
+
 BASE_URL = os.environ.get("TOOLGATE_BASE_URL", "")
 ADMIN_TOKEN = os.environ.get("TOOLGATE_ADMIN_TOKEN", "")
 
@@ -64,3 +66,19 @@ def question(server):
 
 def resolve(reference_id, action, **more):
     admin("POST", f"/approvals/{reference_id}/resolve", {"action": action, **more})
+
+
+RULES = [
+    {"tool": "read_*", "action": "allow"},
+    {"tool": "drop_*", "action": "deny", "reason": "Never."},
+    {"tool": "deploy", "action": "require_approval"},
+]
+
+
+@needs_service
+class ServiceTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.key = new_key(RULES)
+        cls.gate = Toolgate(cls.key["key"], BASE_URL)
+        cls.waiting_gate = AsyncToolgate(cls.key["key"], BASE_URL)

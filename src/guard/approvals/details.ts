@@ -3,11 +3,11 @@
 // details-exchange.ts gets them from the replica that judged the call. Who may see them is not decided here.
 
 import { beginningOf, type Details } from '../../core/approvals/details.ts';
-import type { Field } from '../../core/approvals/details-room.ts';
 import { type ApprovalRecord, findApproval, findPending } from '../../store/approvals.ts';
 import type { Db } from '../../store/engine/db.ts';
 import { giveHint, onHint } from '../hints.ts';
 import type { Vault } from '../secrets.ts';
+import { bytesOf, readDetails } from './details-bytes.ts';
 import { DetailsExchange } from './details-exchange.ts';
 import { endedMessage, readEnded } from './details-messages.ts';
 
@@ -274,36 +274,4 @@ function entryOf(details: Details, bytes: Uint8Array, until: number): Entry {
     complete: details.complete,
     until,
   };
-}
-
-/** What is written besides the question and the fields. */
-interface More extends Pick<Details, 'folder' | 'omitted' | 'omittedCharacters' | 'complete'> {
-  /** The fields whose values are cut, by their place, with `characters`. */
-  cut?: [number, number | null][];
-}
-
-/**
- * As one flat list, which takes half as much room as an object where there are many small fields. A TextEncoder makes a
- * buffer that nothing else shares, so it can be overwritten.
- */
-function bytesOf({ question, inserted = [], fields, ...rest }: Details): Uint8Array {
-  const cut = fields.flatMap(({ characters }, at) => (characters === undefined ? [] : [[at, characters]]));
-  const flat = fields.flatMap(({ path, value }) => [path, value]);
-  const more = { ...rest, ...(cut.length > 0 && { cut }) };
-  return new TextEncoder().encode(JSON.stringify([question, inserted, more, ...flat]));
-}
-
-function readDetails(bytes: Uint8Array): Details {
-  const [question, inserted, more, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
-  const { cut = [], ...rest }: More = typeof more === 'number' ? asBefore(more, question, flat) : more;
-  const fields: Field[] = [];
-  for (let at = 0; at < flat.length; at += 2) fields.push({ path: flat[at], value: flat[at + 1] });
-  for (const [at, characters] of cut) (fields[at] as Field).characters = characters;
-  return { question, ...(inserted.length > 0 && { inserted }), fields, ...rest };
-}
-
-/** A replica of an older version cuts values, also within the question, and writes here how many fields it left out. */
-function asBefore(omitted: number, question: string | null, texts: readonly string[]): More {
-  const isCut = /… \(cut[^()]*\)/.test(question ?? '') || texts.some(text => /… \(cut[^()]*\)$/.test(text));
-  return { ...(omitted > 0 && { omitted }), complete: omitted === 0 && !isCut };
 }

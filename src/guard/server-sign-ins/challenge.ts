@@ -1,5 +1,6 @@
 // Reads the challenge of a server that wants a token: the header WWW-Authenticate with the scheme Bearer (RFC 6750,
-// RFC 9728). What a server says there is bounded, and whatever cannot be read counts as not said.
+// RFC 9728). What a server says there is bounded, and whatever cannot be read counts as not said. Which scopes a sign-in
+// asks for follows from it.
 
 export interface Challenge {
   resourceMetadata: string | null;
@@ -45,3 +46,15 @@ export function readScopes(list: readonly unknown[]): string[] {
 /** The scopes in a text in which spaces separate them. */
 export const listedScopes = (scopes: string | null): string[] =>
   (scopes ?? '').split(' ').filter(each => each !== '');
+
+/** What a sign-in asks for: what is wanted already, what the server names, and lasting access if the server offers it. */
+export function chosenScopes(
+  found: string[] | null,
+  wanted: string | null,
+  supported: string[] | undefined,
+): string[] | null {
+  const chosen = [...new Set([...listedScopes(wanted), ...(found ?? [])])];
+  if (chosen.length === 0) return null;
+  const offline = supported?.includes('offline_access') && !chosen.includes('offline_access');
+  return offline ? [...chosen, 'offline_access'] : chosen;
+}

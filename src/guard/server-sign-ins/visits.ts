@@ -22,13 +22,14 @@ import { giveHint } from '../hints.ts';
 import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { decryptHeaders, decryptOAuth, noSuchTool } from '../tool-servers/connected-tools.ts';
-import { listedScopes } from './challenge.ts';
+import { chosenScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
 import { type Discovered, discover } from './discovery.ts';
 import { changeOf, pinOf, requirePinned } from './endpoints.ts';
 import { encryptTokens, tokensOf } from './kept-tokens.ts';
-import { type Requests, type Step, Unanswered, unusable } from './requests.ts';
-import { Declined, type Exchange, exchangeCode, isUnknownClient, type Tokens } from './tokens.ts';
+import { reachable } from './reachable.ts';
+import type { Requests, Step } from './requests.ts';
+import { type Exchange, exchangeCode, isUnknownClient, type Tokens } from './tokens.ts';
 
 /** How long a person may take at the server. */
 export const VISIT_MS = 10 * 60_000;
@@ -271,31 +272,8 @@ async function requireUsable(
 const moreFor = (row: ServerSignIn | null): string | null =>
   row === null || row.tokensEncrypted === null ? null : row.wanted;
 
-function chosenScopes(
-  found: string[] | null,
-  wanted: string | null,
-  supported: string[] | undefined,
-): string[] | null {
-  const chosen = [...new Set([...listedScopes(wanted), ...(found ?? [])])];
-  if (chosen.length === 0) return null;
-  const offline = supported?.includes('offline_access') && !chosen.includes('offline_access');
-  return offline ? [...chosen, 'offline_access'] : chosen;
-}
-
 function keptServer({ issuer, token_endpoint, revocation_endpoint }: Tokens['server']): Tokens['server'] {
   return { issuer, token_endpoint, ...(revocation_endpoint !== undefined && { revocation_endpoint }) };
-}
-
-/** Says in plain words what went wrong at the server. What it answered is left out, because it may contain tokens. */
-async function reachable<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof GuardError) throw error;
-    if (error instanceof Unanswered) throw new GuardError('not_ready', error.message);
-    if (error instanceof Declined) throw declined(error.code);
-    throw unusable('Its answers cannot be understood.');
-  }
 }
 
 /** A code for one Connected Tool must not reach another's token endpoint. */
@@ -304,11 +282,4 @@ function elsewhere(): GuardError {
     'forbidden',
     'The answer came to the address of another Connected Tool, so it was not used. Begin again.',
   );
-}
-
-function declined(code: string | null): GuardError {
-  if (code === 'access_denied')
-    return new GuardError('forbidden', 'The server says that the sign-in was refused.');
-  const said = code === null ? '' : ` (${code})`;
-  return new GuardError('forbidden', `The server did not complete the sign-in${said}.`);
 }
