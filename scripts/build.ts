@@ -4,11 +4,11 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { compile, ROOT } from './build/bundle.ts';
 import { notices } from './build/notices.ts';
 import { packClient, packService } from './build/npm.ts';
 import { packPython } from './build/python.ts';
+import { readOptions } from './options.ts';
 
 const USAGE = `Usage: npm run build -- [parts] [options]
 
@@ -17,17 +17,8 @@ const USAGE = `Usage: npm run build -- [parts] [options]
   --help         print this
 `;
 
-const { values, positionals: asked } = parseArgs({
-  options: {
-    to: { type: 'string', default: join(ROOT, 'dist') },
-    help: { type: 'boolean', default: false },
-  },
-  allowPositionals: true,
-});
-if (values.help) {
-  console.log(USAGE);
-  process.exit(0);
-}
+const to = { type: 'string', default: join(ROOT, 'dist') } as const;
+const { values, words: asked } = readOptions(USAGE, { to }, true);
 const dist = resolve(values.to);
 const npm = join(dist, 'npm');
 const python = join(dist, 'python');

@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { random } from '../test/support/faults.ts';
 import { commit, machine } from './conditions.ts';
 import { EXTRA_FOLDERS } from './extras.ts';
@@ -24,6 +23,7 @@ import { type Change, changed, changesIn } from './mutants/changes.ts';
 import { page, type Same, type Tried } from './mutants/page.ts';
 import { failsOn } from './mutants/run.ts';
 import { faultsOfTests, testsOf } from './mutants/tests.ts';
+import { positive, readOptions } from './options.ts';
 
 const USAGE = `Usage: npm run mutants -- [options]
 
@@ -40,19 +40,14 @@ const SOURCES = 'src/{core,guard,store,mcp}/**/*.ts';
 /** Data of the demo, and declarations without code. */
 const LEFT_OUT = /\/demo\/|\.d\.ts$/;
 
-const { values } = parseArgs({
-  options: {
-    count: { type: 'string', default: '300' },
-    seed: { type: 'string', default: '1' },
-    only: { type: 'string' },
-    'at-once': { type: 'string', default: '2' },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readOptions(USAGE, {
+  count: { type: 'string', default: '300' },
+  seed: { type: 'string', default: '1' },
+  only: { type: 'string' },
+  'at-once': { type: 'string', default: '2' },
 });
-if (values.help) {
-  console.log(USAGE);
-  process.exit(0);
-}
+const count = positive(USAGE, '--count', values.count);
+const atOnce = positive(USAGE, '--at-once', values['at-once']);
 
 const source = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
@@ -68,7 +63,7 @@ function chosen(): Change[] {
     .filter(({ file, line }) => values.only === undefined || `${file}:${line}`.includes(values.only));
   const next = random(Number(values.seed));
   const drawn = all.map(change => ({ change, at: next() })).sort((a, b) => a.at - b.at);
-  return drawn.slice(0, Number(values.count)).map(each => each.change);
+  return drawn.slice(0, count).map(each => each.change);
 }
 
 /** A copy of the tree to make changes in; packages are linked. Some tests read it as another user. */
@@ -134,7 +129,7 @@ for (const change of chosen()) {
   if (why === null) changes.push(change);
   else same.push({ change, why });
 }
-const trees = Array.from({ length: Number(values['at-once']) }, copyOfTree);
+const trees = Array.from({ length: atOnce }, copyOfTree);
 process.on('exit', () => {
   for (const tree of trees) rmSync(join(tree, '..'), { recursive: true, force: true });
 });

@@ -5,9 +5,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { changedSince, commitOf, testsFor, waitingTests } from './changed.ts';
 import { commit, machine } from './conditions.ts';
+import { readOptions } from './options.ts';
 import { PROMISES } from './promised.ts';
 
 const USAGE = `Usage: npm run promises -- [options]
@@ -189,18 +189,11 @@ ${results.flatMap(({ figures }) => figures.map(figure => `    ${line(figure)}`))
 
 // --- the run -------------------------------------------------------------------------------------
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    only: { type: 'string' },
-    changed: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readOptions(USAGE, {
+  seed: { type: 'string' },
+  only: { type: 'string' },
+  changed: { type: 'string' },
 });
-if (values.help) {
-  console.log(USAGE);
-  process.exit(0);
-}
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const only = values.only?.toUpperCase().split(',');

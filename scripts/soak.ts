@@ -6,8 +6,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { Engine, TestService } from '../test/support/service.ts';
+import { positive, readOptions } from './options.ts';
 import { leaveOneCore, measureRates, openLoad, PINNED, type Rates, type Target } from './soak/load.ts';
 import { againstLog } from './soak/log.ts';
 import { page, print, type Row, rowsOf, type Soaked } from './soak/report.ts';
@@ -33,22 +33,15 @@ const CALM_S = 45;
  */
 const RECOVERY_S = 3;
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    engine: { type: 'string' },
-    rate: { type: 'string' },
-    help: { type: 'boolean', default: false },
-  },
+const { values } = readOptions(USAGE, {
+  minutes: { type: 'string', default: '10' },
+  engine: { type: 'string' },
+  rate: { type: 'string' },
 });
-if (values.help) {
-  console.log(USAGE);
-  process.exit(0);
-}
+const seconds = Math.round(60 * positive(USAGE, '--minutes', values.minutes));
 
 leaveOneCore();
 if (!PINNED) say('The generator shares its core, so its figures include its own delays.');
-const seconds = Math.round(Number(values.minutes) * 60);
 const plan: [Engine, number][] = [
   ['postgres', seconds],
   ['sqlite', Math.max(LEAST_S, Math.round(seconds * SQLITE_SHARE))],
