@@ -31,7 +31,8 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       const session = (await gate.service.json('POST', '/v1/sessions', key, { label: 'nightly run' })).body;
       await gate.service.check(key, 'prod', 'list');
       for (let n = 0; n < 11; n++) await gate.service.check(session.token, 'prod', 'list');
-      const { referenceId } = await gate.ask(session.token, 'refund');
+      const { referenceId, token } = await gate.ask(session.token, 'refund');
+      expect((await gate.open(token)).text).toContain('nightly run');
       const one = await read(referenceId);
       const { approvals } = (await gate.service.admin('GET', '/approvals?limit=1')).body;
       expect(one).toMatchObject(approvals[0]);

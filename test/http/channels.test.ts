@@ -53,6 +53,8 @@ test('every type is read as it is declared, and carries no details unless it say
     },
   } as never);
   expect({ ...load({}, {}).channels }).toEqual({});
+  const fifty = { type: 'email', to: Array(50).fill('a@example.com') };
+  expect(load({ fifty }).channels['fifty']).toMatchObject({ to: fifty.to });
 });
 
 test('the command `config` lists them without addresses of webhooks and values of headers', () => {

@@ -143,6 +143,8 @@ await onEachEngine(store => {
     const take = (hash: string, now: number) =>
       db.transaction({}, tx => signIns.takeReturnTarget(tx, hash, now));
     expect(await take('t2', NOW + 1)).toBeNull();
+    expect(await signIns.findReturnTarget(db, 't2', NOW + 1)).toBeNull();
+    expect(await signIns.findReturnTarget(db, 't2', NOW)).toBe('to t2');
     expect(await take('unknown', NOW)).toBeNull();
     expect(await take('t3', NOW + 1)).toBe('to t3');
     expect(await take('t3', NOW + 1)).toBeNull();

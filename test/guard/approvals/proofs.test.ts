@@ -348,6 +348,17 @@ await onEachEngine(store => {
       ['a vote without a signature', { ...good, proofs: [first] }, /only 1 signed/],
       ['one signature for two', { ...good, proofs: [first, { ...first, by: second.by }] }, /several people/],
     ];
+    // Somebody who writes the record themselves may write a place that is none.
+    const { challenge } = JSON.parse(
+      Buffer.from(first.response.response.clientDataJSON, 'base64url').toString(),
+    );
+    for (const place of [
+      { rpId: '', origin: 'https://evil.example' },
+      { rpId: RP.id, origin: 'no page' },
+    ]) {
+      const response = ann.passkey.sign({ challenge, rpId: place.rpId }, place);
+      WRONG.push(['a place that is none', changed({ ...place, response }), /not made on a page/]);
+    }
     const votes = (needed: number, approved = good.votes.approved) => ({
       ...good,
       votes: { needed, approved },

@@ -66,7 +66,12 @@ for (const engine of await engines()) {
         return [...ids];
       };
       const { groups, work } = listedWork(undefined, { shares });
-      const watched = { ...QUIET, committed: ({ size }: { size: number }) => told.push(size) };
+      const begun = performance.now();
+      const committed = ({ size, waited }: { size: number; waited: number }) => {
+        expect(waited).toBeLessThanOrEqual(performance.now() - begun);
+        told.push(size);
+      };
+      const watched = { ...QUIET, committed };
       const commit = new Commit<Check, number>(store.db, work, keyIds.length, watched);
       const answers = await Promise.all(keyIds.map((keyId, number) => commit.submit({ keyId, number })));
       expect(answers).toEqual(keyIds.map((_, number) => number));
