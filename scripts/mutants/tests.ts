@@ -23,7 +23,7 @@ const NAMED: [RegExp, string][] = [
   [/^core\/(json|exact-number|canonical)/, 'core/wire/json core/wire/canonical http/refusals'],
   [
     /^core\/(policy-file|policy-text|rule-faults|rule-fields|field-type|yaml-faults|yaml-scalar|lint-conditions|lint-asking|diff)/,
-    'core/policy-file/policy-file core/policy-file/policy-text core/policy-file/yaml-scalar core/policy-file/lint core/policy/rule-fields cli/transcripts http/policies',
+    'core/policy-file/ core/policy/rule-fields cli/transcripts http/policies',
   ],
   [
     /^core\/(checkpoint|given-up|log-stretch|log-verifier|merkle|entry)/,
