@@ -557,6 +557,9 @@ describe('reports, where it stands,', () => {
     expect(problems(`rules:\n${rule}${rule}`)).toEqual([
       `2:46 error Unexpected flow-seq-start at node end${quote}`,
     ]);
+    expect(problems(`[${rule.slice(4).trim()}, { tool: "*", action: deny }]`)[0]).toBe(
+      `1:43 error Unexpected flow-seq-start at node end${quote}`,
+    );
   });
 
   test('shadowed rules as warnings that leave the policy usable', () => {

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { auditFailed, GuardError } from '../../../src/core/errors.ts';
-import { GroupCommit, LATER, MOVED } from '../../../src/guard/check/commit.ts';
+import { type CommittedGroup, GroupCommit, LATER, MOVED } from '../../../src/guard/check/commit.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
 import type { Patch } from '../../support/mutant.ts';
@@ -67,8 +67,8 @@ for (const engine of await engines()) {
       };
       const { groups, work } = listedWork(undefined, { shares });
       const begun = performance.now();
-      const committed = ({ size, waited }: { size: number; waited: number }) => {
-        expect(waited).toBeLessThanOrEqual(performance.now() - begun);
+      const committed = ({ size, waited, took }: CommittedGroup) => {
+        expect(waited + took).toBeLessThanOrEqual(performance.now() - begun);
         told.push(size);
       };
       const watched = { ...QUIET, committed };
