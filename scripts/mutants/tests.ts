@@ -129,6 +129,7 @@ const NAMED: [RegExp, string][] = [
   [/^guard\/check\/freeing/, 'guard/approvals/proofs approvals/proofs approvals/votes'],
   [/^guard\/approvals\/approvals/, 'approvals/context'],
   [/^core\/channels\/slack/, 'guard/approvals/notify approvals/slack.'],
+  [/^mcp\/sign-in-answer/, 'mcp/sign-in mcp/modern'],
   [/^store\/identities/, 'operators/single-sign-on operators/acting approvals/slack.'],
   [/^store\/(retention|rollups|marks)/, 'guard/log/retention guard/log/rollups'],
   [/^store\/(seals|checkpoints)/, 'http/seals cli/audit-verify'],

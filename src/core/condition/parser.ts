@@ -88,17 +88,17 @@ class Parser {
   #made(node: Node, ...parts: readonly Node[]): Node {
     let depth = 1;
     for (const part of parts) depth = Math.max(depth, 1 + (this.#depths.get(part) ?? 1));
-    this.#wantDepth(depth, node.offset);
+    this.#requireDepth(depth, node.offset);
     this.#depths.set(node, depth);
     return node;
   }
 
-  #wantDepth(depth: number, offset: number): void {
+  #requireDepth(depth: number, offset: number): void {
     if (depth > MAX_DEPTH) throw new ConditionFault('the condition is nested too deeply', offset);
   }
 
   #expression(): Node {
-    this.#wantDepth(++this.#depth, this.#token.offset);
+    this.#requireDepth(++this.#depth, this.#token.offset);
     let node = this.#terms('or');
     if (this.#take('?')) {
       const condition = node;

@@ -184,7 +184,7 @@ export class SealedLog {
     const given = await this.#giveUp(last, state.size);
     const same = last?.size === state.size && last.pruned === given.pruned && last.retention === retention;
     if (same || (last === null && state.size === 0)) return null;
-    await this.#wantGrowth(last, state);
+    await this.#requireGrowth(last, state);
     const checkpoint: Checkpoint = {
       origin: this.#key.name,
       size: state.size,
@@ -221,19 +221,19 @@ export class SealedLog {
     const record = await checkpointBy(db, at - this.#retention, last.number);
     const old = record && (await requireSigned(record, this.#key));
     if (old === null || old.size <= before.pruned || old.size > size) return before;
-    await this.#wantBeginning(old);
+    await this.#requireBeginning(old);
     const { root, at: signedAt } = old;
     return { pruned: old.size, givenUp: { at, retention: this.#retention, root, signedAt } };
   }
 
   /** A tree that contradicts the last checkpoint is never signed: the signature would confirm somebody's tampering. */
-  async #wantGrowth(signed: Checkpoint | null, state: Sealing): Promise<void> {
+  async #requireGrowth(signed: Checkpoint | null, state: Sealing): Promise<void> {
     if (signed === null) return;
     if (signed.size > state.size) throw contradicted(signed);
-    await this.#wantBeginning(signed);
+    await this.#requireBeginning(signed);
   }
 
-  async #wantBeginning(signed: Checkpoint): Promise<void> {
+  async #requireBeginning(signed: Checkpoint): Promise<void> {
     const root = await subtreeHash(this.#deps.db, { from: 0, to: signed.size });
     if (Buffer.from(root).toString('base64') !== signed.root) throw contradicted(signed);
   }

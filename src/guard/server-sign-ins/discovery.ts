@@ -25,7 +25,7 @@ export async function discover(
   ownHeaders: Record<string, string>,
   trustedHosts: readonly string[],
 ): Promise<Discovered> {
-  await step.want(target, 'an address');
+  await step.require(target, 'an address');
   const challenge = await challengeOf(step, target, transport, ownHeaders);
   const metadata = await resourceMetadata(step, target, challenge);
   if (metadata === null) {
@@ -38,7 +38,7 @@ export async function discover(
   if (typeof resource !== 'string' || !covers(resource, target))
     throw unusable('Its metadata is about another address than the one that is connected.');
   const issuer = Array.isArray(servers) ? servers[0] : new URL(target).origin;
-  const asked = await step.want(issuer, 'an authorization server');
+  const asked = await step.require(issuer, 'an authorization server');
   const server = await findServer(library, step, asked, trustedHosts);
   if (server === null) throw unusable('The authorization server that it names has no metadata.');
   return {
@@ -90,7 +90,7 @@ async function resourceMetadata(
   { resourceMetadata: named }: Challenge,
 ): Promise<Record<string, unknown> | null> {
   if (named !== null) {
-    const found = await metadataAt(step, await step.want(named, 'an address of its metadata'));
+    const found = await metadataAt(step, await step.require(named, 'an address of its metadata'));
     if (found === null) throw unusable('Its metadata is not where it says.');
     return found;
   }
@@ -167,7 +167,7 @@ async function checked(
   if (!list(said.code_challenge_methods_supported).includes('S256'))
     throw unusable('Its authorization server does not support PKCE with S256.');
   const endpoint = async (address: unknown, what: string): Promise<string> => {
-    const wanted = await step.want(address, what);
+    const wanted = await step.require(address, what);
     requireOwnHost(issuer, wanted, what, trustedHosts);
     return wanted;
   };

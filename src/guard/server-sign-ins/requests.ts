@@ -34,7 +34,7 @@ export interface Step {
   /** Like `send`, but without the body of the answer, which may be a stream without end. */
   ask(url: string, init: Outgoing): Promise<Response>;
   /** Throws unless a token may be sent to the address, or a person to the page there. */
-  want(url: unknown, what: string): Promise<string>;
+  require(url: unknown, what: string): Promise<string>;
 }
 
 export class Requests {
@@ -56,12 +56,12 @@ export class Requests {
         return new Response(null, { status: response.status, headers: response.headers });
       },
       send: async (url, init) => whole(url, await ask(url, init)),
-      want: (url, what) => this.#want(url, what),
+      require: (url, what) => this.#require(url, what),
     };
   }
 
   async #ask(url: string, init: Outgoing, signal: AbortSignal): Promise<Response> {
-    await this.#want(url, 'an address');
+    await this.#require(url, 'an address');
     let response: Response;
     try {
       // A kept connection that turns out to be closed would make the runtime send the request a second time, and a
@@ -79,7 +79,7 @@ export class Requests {
     return response;
   }
 
-  async #want(url: unknown, what: string): Promise<string> {
+  async #require(url: unknown, what: string): Promise<string> {
     if (typeof url !== 'string') throw unusable(`It does not name ${what}.`);
     const fault = urlFault(url);
     if (fault !== null) throw unusable(`It names ${what} that ${fault}.`);

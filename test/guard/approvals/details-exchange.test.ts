@@ -267,6 +267,10 @@ test('copies make room for what only this replica holds, and never take its plac
   const others = [await held(DETAILS), await held(DETAILS)];
   for (const each of others) expect(await small.find(each)).toEqual(DETAILS);
   expect(small.figures).toMatchObject({ held: 2, evicted: 0 });
+  // The newest copy is the one that is kept.
+  const asked = channel.of('question').length;
+  expect(await small.find(others[1] as ApprovalRecord)).toEqual(DETAILS);
+  expect(channel.of('question')).toHaveLength(asked);
   const second = approvalRecord({ expiresAt: NOW + 3_600_000 });
   small.hold(second.id, DETAILS, second.expiresAt);
   for (const each of [own, second]) expect(await small.find(each)).toEqual(DETAILS);
