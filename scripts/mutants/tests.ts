@@ -120,7 +120,7 @@ const NAMED: [RegExp, string][] = [
     /^store\/(keys|sessions|policies|settings)/,
     'store/records http/keys http/agent/sessions http/policies http/credentials',
   ],
-  [/^store\/(connected-tools|mcp-sessions)/, 'mcp/administration mcp/drift'],
+  [/^store\/(connected-tools|mcp-sessions)/, 'store/connected-tools mcp/administration mcp/drift'],
   [
     /^store\/(operators|sign-ins|identities|request-counts)/,
     'store/records guard/rate-limit operators/times operators/operators',

@@ -68,6 +68,12 @@ await onEachEngine(store => {
     expect(await tools.findConnectedTool(db, 'key-1', 'unknown')).toBeNull();
 
     await begin();
+    await drift('c1', 'read', 'new');
+    const find = (keyId: string, serverName: string, toolName: string) =>
+      tools.findDefinition(db, { keyId, serverName, toolName });
+    expect(await find('key-1', 'b', 'read')).toEqual({ definition: '{"first":1}', drifted: true });
+    expect(await find('key-1', 'a', 'read')).toEqual({ definition: '{"first":1}', drifted: false });
+    expect([await find('key-1', 'a', 'write'), await find('key-2', 'a', 'read')]).toEqual([null, null]);
     await db.transaction({}, tx => tools.removeConnectedTool(tx, 'c1'));
     expect(await tools.listConnectedTools(db, 'key-1')).toEqual([all[1]] as never);
     expect(await shown()).toEqual(['c2 read first -']);
