@@ -162,6 +162,7 @@ await onEachEngine(store => {
     now += 3600_000 - 10_000;
     upstream.failWith = 502;
     expect(await signIns.authorization(tool, null)).toBe(first);
+    expect(await signIns.stateOf(tool, null)).toMatchObject({ state: 'signed_in' });
     upstream.failWith = null;
     const refreshes = counting();
     now += 20_000;
