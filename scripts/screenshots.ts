@@ -11,6 +11,7 @@ import { connectClients, type Post } from './screenshots-people.ts';
 const ROOT = join(import.meta.dir, '..');
 const CHROMIUM = [
   process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
