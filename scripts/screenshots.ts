@@ -2,20 +2,14 @@
 // system's Chromium (or TOOLGATE_TEST_CHROMIUM). With `--all <folder>`, it takes every page in every size, for a
 // review.
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { CHROMIUM } from '../test/support/chromium.ts';
 import { connectClients, type Post } from './screenshots-people.ts';
 
 const ROOT = join(import.meta.dir, '..');
-const CHROMIUM = [
-  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find(path => path !== '' && existsSync(path));
 const START_MS = 15_000;
 
 type Scheme = 'light' | 'dark';

@@ -2,7 +2,7 @@
 // counted while it is used: break its policy, fail in its script, speak to somebody else.
 
 import { expect } from 'bun:test';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { Result } from 'axe-core';
 import {
   type Browser,
@@ -12,17 +12,9 @@ import {
   chromium,
   type Page,
 } from 'playwright-core';
+import { CHROMIUM } from './chromium.ts';
 import { need } from './need.ts';
 import type { TestService } from './service.ts';
-
-/** Chromium without windows of its own needs a fifth less time for the same pages. */
-const CHROMIUM = [
-  process.env['TOOLGATE_TEST_CHROMIUM'] ?? '',
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-].find(path => path !== '' && existsSync(path));
 
 /**
  * Chromium loads pages of its own behind the address bar of every window, which cost more than ours, and keeps a process
