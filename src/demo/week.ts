@@ -141,6 +141,8 @@ export class Week {
       latencyMs: Math.round(this.#roll() > 0.995 ? 12 + 25 * this.#roll() : 1 + 3 * this.#roll() ** 3),
       shadow: shadow && judge(shadow).verdict,
       traceId: null,
+      runId: null,
+      marks: null,
     };
     this.entries.push(entry);
     if (entry.decision === 'allow') this.#count(considered, keyId, at);

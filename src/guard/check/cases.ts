@@ -14,11 +14,13 @@ import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import type { Annotations } from './annotations.ts';
 import { LATER } from './commit.ts';
-import { CredentialFacts, DefinitionFacts } from './facts.ts';
+import { CredentialFacts, DefinitionFacts, type Live } from './facts.ts';
 import type { KeyTurns } from './key-turns.ts';
 import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
+import type { Run } from './run.ts';
+import { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
 
 /** A request whose credential is valid, with what was found about it. */
@@ -33,6 +35,19 @@ export interface Case {
   metered: Metered | null;
   /** What was found about the call by the shadow of the key; null if none judges it. */
   shadow: Considered | null;
+  /** Null if neither the policy of the key nor its shadow uses marks or known values. */
+  run: RunCase | null;
+}
+
+/** The run of a call, and how its rule is found once more, by what is known of the run then. */
+export interface RunCase {
+  run: Run;
+  /** The marks by which the rule was found. */
+  marks: readonly string[];
+  /** Whether conditions have asked for values that were not read yet. */
+  unsettled: boolean;
+  again: () => Considered;
+  shadowAgain: () => Considered | null;
 }
 
 /** Whether the call is decided in this group. */
@@ -49,6 +64,8 @@ export interface GroupMemory {
 export interface Group {
   cases: readonly (Case | GuardError | typeof LATER)[];
   definitions: DefinitionFacts;
+  /** Null if no call of the group has a run. */
+  runs: Runs | null;
   now: number;
   /** Null if the group decides no calls that count against a limit. */
   limitTime: LimitTime | null;
@@ -71,8 +88,51 @@ export async function readGroup(
 ): Promise<Group> {
   const facts = await readFacts(deps, tx, requests, meters);
   const found = await withPolicies(tx, requests, facts, memory);
+  const runs = await openRuns(deps, tx, found, facts.now);
   const cases = evaluated(found, requests, facts, memory.annotations, turns);
-  return { cases, definitions: facts.definitions, now: facts.now, limitTime: facts.limitTime };
+  if (runs !== null) await settle(tx, runs, cases);
+  const { definitions, now, limitTime } = facts;
+  return { cases, definitions, runs, now, limitTime };
+}
+
+/** Null if no policy of the group uses marks or known values. */
+async function openRuns(
+  deps: Deps,
+  tx: Transaction,
+  found: readonly (Ready | GuardError)[],
+  now: number,
+): Promise<Runs | null> {
+  const wanted = found.filter(usesRuns);
+  if (wanted.length === 0) return null;
+  const runs = new Runs(deps, now);
+  await runs.open(tx, wanted);
+  for (const each of wanted) each.run = runs.of(each.request);
+  return runs;
+}
+
+function usesRuns(each: Ready | GuardError): each is Ready {
+  if (each instanceof GuardError || each.request.call.relayed) return false;
+  return remembers(each.policy) || (each.shadow !== null && remembers(each.shadow));
+}
+
+export const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
+
+/** Reads the values that conditions have asked for, and evaluates those again, until none asks for more. */
+async function settle(tx: Transaction, runs: Runs, cases: Group['cases']): Promise<void> {
+  const open = cases.filter((each): each is Case => isCase(each) && each.run?.unsettled === true);
+  while (open.length > 0 && (await runs.resolve(tx))) {
+    for (let at = open.length - 1; at >= 0; at--) if (isSettled(open[at] as Case)) open.splice(at, 1);
+  }
+}
+
+/** Finds the rule once more, and says whether everything was known that its conditions asked for. */
+function isSettled(each: Case): boolean {
+  const run = each.run as RunCase;
+  const before = run.run.asked;
+  each.considered = run.again();
+  each.shadow = run.shadowAgain();
+  each.metered = meteredBy(each.considered, each.key.id);
+  return run.run.asked === before;
 }
 
 interface GroupFacts {
@@ -98,12 +158,11 @@ async function readFacts(
 }
 
 /** A request whose credential is valid, with the policies that judge it. */
-interface Ready {
+interface Ready extends Live {
   request: CheckRequest;
-  key: KeyFacts;
-  person: PersonFacts | null;
   policy: CompiledPolicy;
   shadow: CompiledPolicy | null;
+  run: Run | null;
 }
 
 /** Also loads the annotations of those tools whose policies read them. */
@@ -117,10 +176,10 @@ async function withPolicies(
   const found = requests.map(request => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
-    const { key, person } = live;
+    const { key } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
-    return { request, key, person, policy, shadow: shadowOf(key, policies) };
+    return { request, ...live, policy, shadow: shadowOf(key, policies), run: null };
   });
   const reading = found.filter(readsAnnotations);
   if (reading.length > 0)
@@ -191,33 +250,72 @@ function caseOf(
   now: number,
   room: boolean,
 ): Case {
-  const { request, key, person, policy } = ready;
+  const { request, key, person, policy, run } = ready;
   const judging = ready.shadow !== null && (room || ready.shadow.compiled.size === 0) ? ready.shadow : null;
-  const situation = situationOf(ready, policy, annotations, now);
-  const considered = consider(policy, request.call, request.principal.scope, situation);
-  const shadow = judging && considerShadow(judging, request, situationOf(ready, judging, annotations, now));
-  return { request, key, person, drift, considered, metered: meteredBy(considered, key.id), shadow };
+  const asked = run?.asked;
+  const considered = consideredBy(ready, policy, annotations, now);
+  const shadow = judging && shadowBy(ready, judging, annotations, now);
+  const made: Case = {
+    request,
+    key,
+    person,
+    drift,
+    considered,
+    metered: meteredBy(considered, key.id),
+    shadow,
+    run: null,
+  };
+  if (run !== null)
+    made.run = {
+      run,
+      marks: run.marks,
+      unsettled: run.asked !== asked,
+      again: () => consideredBy(ready, policy, annotations, now),
+      shadowAgain: () => judging && shadowBy(ready, judging, annotations, now),
+    };
+  return made;
 }
 
-/** What one of its policies may know. */
+function consideredBy(
+  ready: Ready,
+  policy: CompiledPolicy,
+  annotations: Annotations,
+  now: number,
+): Considered {
+  const { call, principal } = ready.request;
+  return consider(policy, call, principal.scope, situationOf(ready, policy, annotations, now, null));
+}
+
+function shadowBy(
+  ready: Ready,
+  policy: CompiledPolicy,
+  annotations: Annotations,
+  now: number,
+): Considered | null {
+  return considerShadow(policy, ready.request, situationOf(ready, policy, annotations, now, policy.id));
+}
+
+/** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */
 function situationOf(
-  { request, key, person }: Ready,
+  { request, key, person, run }: Ready,
   { readsAnnotations }: CompiledPolicy,
   annotations: Annotations,
   now: number,
+  shadow: string | null,
 ): Situation {
   const { principal, args, surface } = request;
-  const { sessionId, sessionLabel = '' } = principal;
+  const { sessionId, sessionLabel = '', attributes } = principal;
   return {
     now,
     surface,
     args,
     keyId: key.id,
     keyName: key.name,
-    session: sessionId === null ? null : { id: sessionId, label: sessionLabel },
+    session: sessionId === null ? null : { id: sessionId, label: sessionLabel, attributes },
     person,
     annotations: readsAnnotations ? annotations.of(request) : null,
     agent: request.agent,
+    run: run?.facts(shadow),
   };
 }
 

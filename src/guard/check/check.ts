@@ -15,6 +15,7 @@ import { AskingCalls, type AskingTurns, digestOf, hasLarge } from './asking.ts';
 import { type Group, type GroupMemory, isCase, type Reading, readGroup } from './cases.ts';
 import type { DecidedGroup, GroupWork } from './commit.ts';
 import { KeyTurns } from './key-turns.ts';
+import { Learner } from './learner.ts';
 import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
@@ -27,6 +28,7 @@ export interface CheckMemory extends GroupMemory {
   /** The order in which keys have their turns for large pieces of work. */
   turns: CallerTurns;
   meteredCalls: MeteredCalls;
+  learner: Learner;
 }
 
 export class CheckWork implements GroupWork<CheckRequest, Verdict> {
@@ -43,7 +45,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
    */
   constructor(
     deps: Deps,
-    memory: CheckMemory = newMemory(),
+    memory: CheckMemory = newMemory(deps),
     movesMetered = false,
     clock: () => number = () => performance.now(),
   ) {
@@ -91,7 +93,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     limits?.write(tx);
     asking?.approvals.write(tx);
     await this.#log.insert(tx, entries);
-    return { results, afterCommit: () => this.#committed(round) };
+    group.runs?.write(tx);
+    return { results, afterCommit: () => this.#committed(round), beforeAnswer: round.beforeAnswer };
   }
 
   /** Reads what only some calls depend on: limits, shadows, and what is known of approvals. */
@@ -104,7 +107,19 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     ]);
     const deps = this.#deps;
     const asking = await AskingCalls.read(deps, tx, group, limits, this.#asking);
-    return { deps, tx, group, limits, shadows, asking, entries: [], afterCommit: [], hasOpened: false };
+    return {
+      deps,
+      tx,
+      group,
+      limits,
+      shadows,
+      asking,
+      entries: [],
+      afterCommit: [],
+      beforeAnswer: null,
+      hasOpened: false,
+      learner: this.#memory.learner,
+    };
   }
 
   #committed({ afterCommit, hasOpened }: Round): void {
@@ -125,11 +140,16 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-export function newMemory(turns = new CallerTurns()): CheckMemory {
+export function newMemory(
+  deps: Deps,
+  turns = new CallerTurns(),
+  learner = new Learner(deps, turns),
+): CheckMemory {
   return {
     turns,
     policies: new CompiledPolicies(),
     annotations: new Annotations(),
     meteredCalls: new MeteredCalls(),
+    learner,
   };
 }

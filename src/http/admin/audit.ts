@@ -41,6 +41,7 @@ export const auditFilter = {
       "What the key's shadow policy decided, or `differs`: it decided otherwise than the policy of the key.",
   }),
   traceId: traceId.optional().meta({ description: 'The trace to which the call belongs.' }),
+  mark: text(markFault, 'A mark that the run of the call had.', 'untrusted').optional(),
 };
 
 /** The filters for operators who see the whole log, and who may therefore learn which tools occur in it. */
@@ -161,7 +162,7 @@ async function withTools(db: Queries, filter: AuditFilter): Promise<AuditFilter>
 
 type Cell = string | number | null | undefined;
 
-const { shadow: _, traceId: __, reasonCode: ___, ...FLAT } = entry.shape;
+const { shadow: _, traceId: __, reasonCode: ___, runId: ____, marks: _____, ...FLAT } = entry.shape;
 const COLUMNS = Object.keys(FLAT) as (keyof typeof FLAT)[];
 /** These columns were added later. They stay at the end, because readers may address columns by their number. */
 const LATER_COLUMNS = [
@@ -170,12 +171,14 @@ const LATER_COLUMNS = [
   'shadowDecision',
   'shadowRuleIndex',
   'traceId',
+  'runId',
+  'marks',
 ];
 
 function cells(row: AuditEntry): Cell[] {
-  const { shadow, traceId, ...shown } = showEntry(row);
+  const { shadow, traceId, runId, marks, ...shown } = showEntry(row);
   const shadowCells = [shadow?.policyId, shadow?.policyVersion, shadow?.decision, shadow?.ruleIndex];
-  return [...COLUMNS.map(column => shown[column]), ...shadowCells, traceId];
+  return [...COLUMNS.map(column => shown[column]), ...shadowCells, traceId, runId, marks?.join(' ')];
 }
 
 const FORMATS = {

@@ -1,0 +1,53 @@
+// What a decided call means for its run: the marks that it gives, what its result will make known, and what a person has
+// made known by approving it.
+
+import { namedInJson } from '../../core/flows/words.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { Rule } from '../../core/policy/policy.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import type { Case, RunCase } from './cases.ts';
+import { RUN, type Verdict } from './request.ts';
+import type { Round } from './round.ts';
+
+interface Made {
+  entry: AuditEntry | null;
+  result: Verdict | GuardError;
+  approved?: boolean;
+}
+
+/** `index` is the place of the call in its group. */
+export function follow(round: Round, each: Case, { run }: RunCase, made: Made, index: number): void {
+  const { entry, result, approved } = made;
+  const { runs } = round.group;
+  const { request, considered, shadow } = each;
+  if (runs === null || entry === null || result instanceof GuardError || request.call.unsent) return;
+  const { policy } = considered;
+  const judged = entry.shadow;
+  if (shadow !== null && judged?.decision === 'allow')
+    for (const rule of [shadow.policy.rules[shadow.index], ruleOf(shadow.policy.rules, judged.ruleIndex)])
+      runs.mark(run, rule, shadow.policy.id, entry);
+  if (!mayBeMade(entry, each)) return;
+  // The rule that asked may be another one than the rule that applies.
+  const rule = ruleOf(policy.rules, entry.ruleIndex);
+  for (const marking of [policy.rules[considered.index], rule]) runs.mark(run, marking, '', entry);
+  if (entry.decision !== 'allow') return;
+  if (rule?.known === 'results') {
+    result.known = 'results';
+    result[RUN] = run.handle;
+    if (request.resultName !== undefined) runs.awaitResult(run, request.resultName, entry);
+  }
+  const { args } = request;
+  if (!approved || args === undefined || !policy.usesKnown) return;
+  round.beforeAnswer ??= new Map();
+  round.beforeAnswer.set(index, () =>
+    round.learner.tryToLearn(run.handle, request.principal.keyId, namedInJson(args)),
+  );
+}
+
+/** Nobody tells whether the person at the terminal let a call pass that they were asked about, so it counts as made. */
+function mayBeMade({ decision, referenceId }: AuditEntry, { request: { handedTo } }: Case): boolean {
+  return decision === 'allow' || (decision === 'pending' && handedTo === 'terminal' && referenceId === null);
+}
+
+const ruleOf = (rules: readonly Rule[], index: number | null): Rule | undefined =>
+  index === null ? undefined : rules[index];
