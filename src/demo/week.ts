@@ -34,7 +34,7 @@ const UNANSWERED = {
     withdrawnAt: null,
     note: null,
   },
-  ...{ personId: null, personEmail: null, proof: null, valueDigests: null },
+  ...{ personId: null, personEmail: null, proof: null, valueDigests: null, runId: null, runMarks: null },
 };
 
 /** An agent with its key and policy in the store. */

@@ -33,7 +33,7 @@ interface SessionInput {
   label: string;
   ttlMinutes: number;
   scopeTools: string[] | null;
-  attributes: JsonObject | null;
+  attributes?: JsonObject | null;
 }
 
 /** No session is valid for longer: 24 hours, and one hour for clocks that differ. */
@@ -64,7 +64,7 @@ export async function mintSession(
       expiresAt: key.expiresAt === null ? wished : Math.min(wished, key.expiresAt),
       revokedAt: null,
       ...NOBODY,
-      attributes: input.attributes,
+      attributes: input.attributes ?? null,
     };
     await insertSession(tx, session, hash);
     return { session, token };

@@ -60,7 +60,7 @@ type CallServices = Pick<
 export interface Call {
   principal: Principal;
   /** The name of the run to which the call belongs, if the client gives one or opened an MCP session. */
-  run: string | undefined;
+  run?: string | undefined;
   params: JsonObject;
   startedAt: number;
   /** Aborted when the client wants no answer any more. */

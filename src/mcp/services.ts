@@ -48,7 +48,7 @@ export interface ClientRequest {
   request: Request;
   principal: Principal;
   /** The name that the client gives for the run of its calls. */
-  run: string | undefined;
+  run?: string | undefined;
   startedAt: number;
   /** The span of the HTTP request. */
   span?: Span | undefined;

@@ -88,7 +88,7 @@ export function createServices(
   const learner = new Learner(deps, rations.turns, error =>
     log.error({ err: error }, 'what a trusted tool returned could not be recorded, so it is not known'),
   );
-  const memory = newMemory(deps, rations.turns, learner);
+  const memory = newMemory(rations.turns, learner);
   const checks = groupCommit(deps, config, observer, memory);
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;

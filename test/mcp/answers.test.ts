@@ -3,6 +3,8 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { JsonObject } from '../../src/core/wire/json.ts';
+import { Learner } from '../../src/guard/check/learner.ts';
+import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { endKey } from '../../src/guard/approvals/end-key.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
@@ -75,6 +77,7 @@ beforeAll(async () => {
   services = {
     version: 'test',
     checks: checksOf(deps),
+    learner: new Learner(deps, new CallerTurns()),
     hub,
     tracer: null,
     mcpSessions,

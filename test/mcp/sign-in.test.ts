@@ -3,6 +3,8 @@
 // unnoticed.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { Learner } from '../../src/guard/check/learner.ts';
+import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
@@ -94,6 +96,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
   services = {
     version: 'test',
     checks: checksOf(deps),
+    learner: new Learner(deps, new CallerTurns()),
     hub,
     tracer: null,
     serverSignIns: signIns,

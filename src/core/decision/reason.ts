@@ -23,7 +23,7 @@ export type Reason = (
   | Unmetered
 ) & {
   /** The marks that the run had when the call was decided, in the order of the alphabet. */
-  marks?: readonly string[] | undefined;
+  marks?: string[] | undefined;
 };
 
 /** The key's setting forwards the call, and no rule has a say. */

@@ -51,7 +51,7 @@ export type ShownEntry<Row extends Given> = SealedEntry<Row> & {
   reasonCode?: Reason;
   traceId?: string;
   runId?: string;
-  marks?: readonly string[];
+  marks?: string[];
 };
 
 export function shownEntry<Row extends Given>(row: Row): ShownEntry<Row> {

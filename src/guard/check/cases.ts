@@ -173,7 +173,7 @@ async function withPolicies(
   { policies, annotations }: GroupMemory,
 ): Promise<(Ready | GuardError)[]> {
   await policies.load(tx, credentials.policyVersions());
-  const found = requests.map(request => {
+  const found = requests.map((request): Ready | GuardError => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
     const { key } = live;

@@ -28,7 +28,8 @@ export interface CheckMemory extends GroupMemory {
   /** The order in which keys have their turns for large pieces of work. */
   turns: CallerTurns;
   meteredCalls: MeteredCalls;
-  learner: Learner;
+  /** Null: the groups make one of their own. */
+  learner: Learner | null;
 }
 
 export class CheckWork implements GroupWork<CheckRequest, Verdict> {
@@ -38,6 +39,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #log = new AuditWriter();
   readonly #reading: Reading;
   readonly #asking: AskingTurns;
+  readonly #learner: Learner;
 
   /**
    * `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. `clock`
@@ -45,12 +47,13 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
    */
   constructor(
     deps: Deps,
-    memory: CheckMemory = newMemory(deps),
+    memory: CheckMemory = newMemory(),
     movesMetered = false,
     clock: () => number = () => performance.now(),
   ) {
     this.#deps = deps;
     this.#memory = memory;
+    this.#learner = memory.learner ?? new Learner(deps, memory.turns);
     this.#movesMetered = movesMetered;
     this.#reading = { memory, meters: !movesMetered, turns: new KeyTurns() };
     this.#asking = { turns: new KeyTurns(), clock };
@@ -118,7 +121,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       afterCommit: [],
       beforeAnswer: null,
       hasOpened: false,
-      learner: this.#memory.learner,
+      learner: this.#learner,
     };
   }
 
@@ -140,11 +143,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-export function newMemory(
-  deps: Deps,
-  turns = new CallerTurns(),
-  learner = new Learner(deps, turns),
-): CheckMemory {
+export function newMemory(turns = new CallerTurns(), learner: Learner | null = null): CheckMemory {
   return {
     turns,
     policies: new CompiledPolicies(),

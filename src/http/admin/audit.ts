@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
 import { GuardError } from '../../core/errors.ts';
+import { markFault } from '../../core/flows/names.ts';
 import { SHADOWS } from '../../core/foresight/shadow.ts';
 import { bestNames, MAX_SEARCH } from '../../core/log/name-search.ts';
 import { SURFACES } from '../../core/text/surface.ts';
@@ -14,7 +15,7 @@ import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/log/audit-search.ts';
 import { findOutcome } from '../../store/log/outcomes.ts';
 import { findNames, findSearchedTools } from '../../store/log/tool-names.ts';
-import { before, list, page, timeIn, uuid } from '../serving/fields.ts';
+import { before, list, page, text, timeIn, uuid } from '../serving/fields.ts';
 import { holdOpen, type Route, route } from '../serving/route.ts';
 import { stream } from '../serving/stream.ts';
 import { contextOf, entryContext } from './audit-context.ts';

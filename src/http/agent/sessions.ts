@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { scopeFault } from '../../core/text/name.ts';
-import { textLength } from '../../core/text/text-length.ts';
+import { codePoints } from '../../core/text/text-length.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import { activeSessionPages, endSession, mintSession } from '../../guard/sessions.ts';
 import type { SessionRecord } from '../../store/sessions.ts';
@@ -67,7 +67,7 @@ const body = z.strictObject({
     description: 'Full tool names the session may call, without wildcards; null: not scoped; []: none.',
   }),
   known: z
-    .array(z.string().refine(value => textLength(value) <= MAX_KNOWN_CHARS, `has more than ${MAX_KNOWN_CHARS} characters`))
+    .array(z.string().refine(value => codePoints(value) <= MAX_KNOWN_CHARS, `has more than ${MAX_KNOWN_CHARS} characters`))
     .max(MAX_KNOWN)
     .default([])
     .meta({ description: 'Texts whose values are known in the run of the session: conditions ask with `known()`.' }),
