@@ -3,11 +3,11 @@
 
 import { isOpenTo } from '../core/approvals/open-to.ts';
 import { GuardError, overloaded } from '../core/errors.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findAccess } from '../store/oauth.ts';
 import { personFacts } from '../store/people.ts';
 import { findSession, findSessionByHash, type SessionRecord } from '../store/sessions.ts';
-import type { JsonObject } from '../core/wire/json.ts';
 import type { Deps } from './deps.ts';
 import { hashToken, type TokenKind, tokenKind } from './secrets.ts';
 

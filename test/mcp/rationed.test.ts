@@ -3,13 +3,13 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { Learner } from '../../src/guard/check/learner.ts';
-import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
+import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { ANSWER_BYTES, Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';

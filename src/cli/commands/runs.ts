@@ -9,8 +9,8 @@ import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { type ListOptions, printList, withList } from '../list.ts';
 import { printJson, time } from '../print.ts';
-import { table } from '../table.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
+import { table } from '../table.ts';
 
 const ID = '01890000-0000-7000-8000-000000000000';
 
@@ -29,7 +29,9 @@ interface RunsOptions extends AdminOptions, ListOptions {
 }
 
 function listCommand(io: IO): Command {
-  const made = command('list', 'List runs that have not ended, newest first.', ['toolgate runs list --marked'])
+  const made = command('list', 'List runs that have not ended, newest first.', [
+    'toolgate runs list --marked',
+  ])
     .option('--key <name or id>', 'only runs of this key')
     .option('--marked', 'only runs that have marks');
   return withAdmin(withList(made)).action(async (options: RunsOptions) => {
@@ -54,7 +56,9 @@ function listCommand(io: IO): Command {
 }
 
 function showCommand(io: IO): Command {
-  const made = command('show', 'Show a run: which call gave it each of its marks.', [`toolgate runs show ${ID}`]);
+  const made = command('show', 'Show a run: which call gave it each of its marks.', [
+    `toolgate runs show ${ID}`,
+  ]);
   return withAdmin(made.argument('<id>', 'its id, as listed')).action(
     async (id: string, options: AdminOptions) => {
       const run = await asAdmin(io, options).get<Run>(`/runs/${encodeURIComponent(id)}`);
@@ -65,12 +69,10 @@ function showCommand(io: IO): Command {
 }
 
 function fieldsOf(run: Run): [string, string][] {
-  const marks = run.marks.map(
-    ({ name, serverName, toolName, since }): [string, string] => [
-      `read: ${name}`,
-      `${visible(joinName(serverName, toolName))}, ${time(since)}`,
-    ],
-  );
+  const marks = run.marks.map(({ name, serverName, toolName, since }): [string, string] => [
+    `read: ${name}`,
+    `${visible(joinName(serverName, toolName))}, ${time(since)}`,
+  ]);
   return [
     ['id', run.runId],
     ['key', run.keyId],

@@ -1,8 +1,8 @@
 // What a decided call means for its run: the marks that it gives, what its result will make known, and what a person has
 // made known by approving it.
 
-import { namedInJson } from '../../core/flows/words.ts';
 import { GuardError } from '../../core/errors.ts';
+import { namedInJson } from '../../core/flows/words.ts';
 import type { Rule } from '../../core/policy/policy.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Case, RunCase } from './cases.ts';

@@ -16,10 +16,10 @@ import { type AskingCalls, hasLarge } from './asking.ts';
 import { type Case, type Group, isCase } from './cases.ts';
 import { LATER, MOVED, type Outcome } from './commit.ts';
 import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
-import { type Asking, receiverOf } from './freeing.ts';
-import type { LimitFacts } from './limits.ts';
 import { follow } from './follow-run.ts';
+import { type Asking, receiverOf } from './freeing.ts';
 import type { Learner } from './learner.ts';
+import type { LimitFacts } from './limits.ts';
 import { attributesOf, type Verdict } from './request.ts';
 import type { Shadows } from './shadow.ts';
 

@@ -46,7 +46,5 @@ const KEPT_MS = 3_600_000;
 
 /** Removes runs that ended an hour ago, once a minute. */
 export function forgetRuns(): Chore {
-  return everyMinute(deps =>
-    deps.db.transaction({}, tx => deleteEndedRun(tx, deps.now() - KEPT_MS, BATCH)),
-  );
+  return everyMinute(deps => deps.db.transaction({}, tx => deleteEndedRun(tx, deps.now() - KEPT_MS, BATCH)));
 }

@@ -48,7 +48,10 @@ export class Runs {
     const byRef = new Map(wanted.map(each => [refOf(each), each]));
     for (const found of await findRuns(tx, [...byRef.keys()])) {
       if (found.endsAt <= this.#now) continue;
-      const run = new Run(found, once(() => this.#deps.vault.runKey(found.id)));
+      const run = new Run(
+        found,
+        once(() => this.#deps.vault.runKey(found.id)),
+      );
       this.#byRef.set(found.ref, run);
       this.#ends.set(run, this.#endOf(byRef.get(found.ref) as RunWanted));
       byRef.delete(found.ref);
@@ -88,9 +91,7 @@ export class Runs {
 
   /** Reads the values that conditions have asked for. False if they have asked for none. */
   async resolve(tx: Transaction): Promise<boolean> {
-    const asked = [...this.#byRef.values()].flatMap(run =>
-      run.takeUnread().map(digest => ({ run, digest })),
-    );
+    const asked = [...this.#byRef.values()].flatMap(run => run.takeUnread().map(digest => ({ run, digest })));
     if (asked.length === 0) return false;
     const found = await findKnown(
       tx,

@@ -79,11 +79,7 @@ export class Told {
   /** The run of a speaker whose policy asks whether values are known, as `use` gives it back; null for any other. */
   async #runOf(
     speaker: Speaker,
-    use: (
-      tx: Transaction,
-      run: RunHandle,
-      digest: (text: string) => string,
-    ) => Promise<RunHandle | null>,
+    use: (tx: Transaction, run: RunHandle, digest: (text: string) => string) => Promise<RunHandle | null>,
   ): Promise<RunHandle | null> {
     const { keyId, personId } = speaker.principal;
     const people = personId === undefined ? [] : [PEOPLE_LOCK];

@@ -93,7 +93,8 @@ export const entry = z.object({
       'The trace to which the call belongs (W3C Trace Context); absent if it was not traced. It is not sealed.',
   }),
   runId: uuid.optional().meta({
-    description: 'The run to which the call belongs; absent if its policy uses no marks and no known values. It is not sealed.',
+    description:
+      'The run to which the call belongs; absent if its policy uses no marks and no known values. It is not sealed.',
   }),
   marks: z
     .array(z.string())

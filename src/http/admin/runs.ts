@@ -27,7 +27,9 @@ const run = z.object({
   name: z.string().optional().meta({ description: 'The name that was given for it; absent if it has none.' }),
   marks: z.array(runMark),
   known: z.int().meta({ description: 'How many values are known in it.' }),
-  dropped: z.int().meta({ description: 'How many more were named than a run can have; these are not known.' }),
+  dropped: z
+    .int()
+    .meta({ description: 'How many more were named than a run can have; these are not known.' }),
   lastCallAt: isoTime.meta({ description: 'To the minute.' }),
   endsAt: isoTime.meta({ description: 'When all of this is forgotten if no further call is made.' }),
 });
@@ -93,7 +95,8 @@ export const runRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Forget the marks of a run',
-    description: 'Calls are then decided as if the run had read nothing so far. What is known in it stays known.',
+    description:
+      'Calls are then decided as if the run had read nothing so far. What is known in it stays known.',
     answers: { 204: { description: 'The run has no marks.' } },
     handle: async incoming => {
       await clearRun(incoming.services.deps, actorOf(incoming), incoming.params['id'] ?? '');

@@ -11,8 +11,8 @@ import { SMALL_BYTES } from '../../guard/rations/rations.ts';
 import { fit, gone } from '../serving/body.ts';
 import { text, uuid } from '../serving/fields.ts';
 import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
-import type { Services } from '../serving/services.ts';
 import { runOf } from '../serving/run-header.ts';
+import type { Services } from '../serving/services.ts';
 import { submitCheck } from '../serving/submit-check.ts';
 import { beginSpan, ending } from '../serving/tracing.ts';
 
@@ -44,7 +44,9 @@ const verdict = z.object({
   known: z
     .literal('results')
     .optional()
-    .meta({ description: 'Only when allowed: report the result by POST /v1/told, which makes values known.' }),
+    .meta({
+      description: 'Only when allowed: report the result by POST /v1/told, which makes values known.',
+    }),
   latencyMs: z.int(),
 });
 

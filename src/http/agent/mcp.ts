@@ -80,7 +80,18 @@ function clientRequestOf(incoming: Incoming<unknown, unknown>): ClientRequest {
   const reading = () => incoming.server.timeout(request, READ_SECONDS);
   const waiting = () => holdOpen(incoming);
   const run = runOf(request);
-  return { request, principal, run, startedAt, span, confirm, ration, shared: new SharedWork(), reading, waiting };
+  return {
+    request,
+    principal,
+    run,
+    startedAt,
+    span,
+    confirm,
+    ration,
+    shared: new SharedWork(),
+    reading,
+    waiting,
+  };
 }
 
 async function readBody({ services, request, ration }: Incoming<unknown, unknown>): Promise<Json | Response> {

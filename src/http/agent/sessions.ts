@@ -67,17 +67,21 @@ const body = z.strictObject({
     description: 'Full tool names the session may call, without wildcards; null: not scoped; []: none.',
   }),
   known: z
-    .array(z.string().refine(value => codePoints(value) <= MAX_KNOWN_CHARS, `has more than ${MAX_KNOWN_CHARS} characters`))
+    .array(
+      z
+        .string()
+        .refine(value => codePoints(value) <= MAX_KNOWN_CHARS, `has more than ${MAX_KNOWN_CHARS} characters`),
+    )
     .max(MAX_KNOWN)
     .default([])
-    .meta({ description: 'Texts whose values are known in the run of the session: conditions ask with `known()`.' }),
-  attributes: attributes
-    .optional()
     .meta({
-      type: 'object',
-      description:
-        'What conditions see as `session.attributes`: at most 4 KiB of JSON and 4 levels. It is stored and shown as it is, so it is no place for secrets.',
+      description: 'Texts whose values are known in the run of the session: conditions ask with `known()`.',
     }),
+  attributes: attributes.optional().meta({
+    type: 'object',
+    description:
+      'What conditions see as `session.attributes`: at most 4 KiB of JSON and 4 levels. It is stored and shown as it is, so it is no place for secrets.',
+  }),
 });
 
 const listed = z.object({
@@ -171,7 +175,10 @@ export const sessionRoutes: Route[] = [
     handle: async incoming => {
       const { services, body } = incoming;
       const { known, attributes = null, ...others } = body;
-      const { session, token } = await mintSession(services.deps, agentOf(incoming), { ...others, attributes });
+      const { session, token } = await mintSession(services.deps, agentOf(incoming), {
+        ...others,
+        attributes,
+      });
       await services.told.byOwner(session, known);
       const { createdAt: _, ...shown } = showSession(session);
       return Response.json({ token, ...shown }, { status: 201, headers: { 'Cache-Control': 'no-store' } });

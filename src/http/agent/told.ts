@@ -10,11 +10,16 @@ import { runOf } from '../serving/run-header.ts';
 /** In bytes of UTF-8. */
 const MAX_TEXT = 65_536;
 
-const text = z.string().meta({ description: 'What was said, at most 64 KiB. Nothing of it is stored but digests.' });
+const text = z
+  .string()
+  .meta({ description: 'What was said, at most 64 KiB. Nothing of it is stored but digests.' });
 const toolCallId = uuid.meta({ description: 'The call whose result it is, from the verdict.' });
-const structured = z.unknown().refine(value => value !== undefined, 'is required').meta({
-  description: 'The result as JSON. Each string and each number in it is known from then on.',
-});
+const structured = z
+  .unknown()
+  .refine(value => value !== undefined, 'is required')
+  .meta({
+    description: 'The result as JSON. Each string and each number in it is known from then on.',
+  });
 
 const body = z.union([
   z.strictObject({ text }),
@@ -43,7 +48,8 @@ export const toldRoutes: Route[] = [
       const { services, request, body } = incoming;
       const principal = agentOf(incoming);
       const run = runOf(request);
-      const said = 'structured' in body ? { structured: body.structured as Json } : { text: bounded(body.text) };
+      const said =
+        'structured' in body ? { structured: body.structured as Json } : { text: bounded(body.text) };
       try {
         if ('toolCallId' in body) await services.told.byTool(principal, body.toolCallId, said);
         else await services.told.byPerson({ principal, surface: 'check', run }, said);
