@@ -41,12 +41,9 @@ const verdict = z.object({
   toolCallId: uuid.meta({ description: 'The id of the audit entry of this call.' }),
   referenceId: uuid.optional().meta({ description: 'Only when pending: correlates the later events.' }),
   message: z.string().optional().meta({ description: 'Only when pending: this is not the final outcome.' }),
-  known: z
-    .literal('results')
-    .optional()
-    .meta({
-      description: 'Only when allowed: report the result by POST /v1/told, which makes values known.',
-    }),
+  known: z.literal('results').optional().meta({
+    description: 'Only when allowed: report the result by POST /v1/told, which makes values known.',
+  }),
   latencyMs: z.int(),
 });
 
