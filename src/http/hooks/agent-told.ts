@@ -44,7 +44,7 @@ export function runNameIn(event: JsonObject): string | undefined {
   const id = runIn(event);
   if (id === null) return undefined;
   if (runNameFault(id) === null && !id.startsWith(DIGEST)) return id;
-  return DIGEST + new Bun.CryptoHasher('sha256').update(id).digest('hex');
+  return DIGEST + new Bun.CryptoHasher('sha256').update(JSON.stringify(id)).digest('hex');
 }
 
 const DIGEST = 'sha256:';
@@ -80,6 +80,9 @@ function saidBy(value: Json | undefined): Said {
 /** Fields that only events of subagents have. The model writes their prompts. */
 const OF_SUBAGENT = ['agent_id', 'agentId', 'subagent_type', 'subagentType'];
 
+/** Whose words a prompt is, where Claude Code says so; all else is scheduled, or comes from other agents. */
+const OF_PERSON: readonly Json[] = ['user', 'sdk'];
+
 /** In bytes of UTF-8, as for POST /v1/told. */
 const MOST_BYTES = 65_536;
 
@@ -92,7 +95,8 @@ const INSERTED = /^[ \t]*(?:<[a-z][\w-]*[\s/>]|--- Content from referenced )/im;
 /** The part of a prompt that the person wrote, as far as it can be told. */
 export function wordsOfPerson(agent: Teller, event: JsonObject): string {
   const prompt = agent.readPrompt?.(event);
-  if (typeof prompt !== 'string' || OF_SUBAGENT.some(field => (event[field] ?? null) !== null)) return '';
+  if (typeof prompt !== 'string' || !OF_PERSON.includes(event['source'] ?? 'user')) return '';
+  if (OF_SUBAGENT.some(field => (event[field] ?? null) !== null)) return '';
   const inserted = prompt.search(INSERTED);
   return beginningOf(inserted < 0 ? prompt : prompt.slice(0, inserted));
 }
