@@ -12,9 +12,6 @@ import { codePoints } from '../text/text-length.ts';
 const FEWEST = 2;
 const MOST = 512;
 
-/** The most UTF-16 units of a word as it is written: a letter with its marks can take eight of them. */
-const MOST_WRITTEN = 8 * MOST;
-
 export interface Word {
   /** As it stands in the text, without the punctuation around it. */
   written: string;
@@ -51,13 +48,12 @@ const ASCII = /^[\x21-\x7e]*$/;
 const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
 
 function formOf(written: string): string | null {
-  if (written.length > MOST_WRITTEN) return null;
   const form = ASCII.test(written) ? written.toLowerCase() : normalForm(written);
   return form === null || codePoints(form) > MOST ? null : form;
 }
 
 function normalForm(written: string): string | null {
-  // Halves of characters all have the same digest.
+  // Halves of characters would all have the same digest.
   if (!written.isWellFormed() || TOO_MANY_MARKS.test(written)) return null;
   const form = folded(written.normalize('NFKC')).normalize('NFKC');
   return form.slice(...edgesOf(form));
@@ -75,9 +71,12 @@ function folded(text: string): string {
   );
 }
 
-/** The tones of skin are modifiers in Unicode's eyes as `^` is; an emoji keeps them. */
+/**
+ * Punctuation, the signs of mathematics, currencies and accents, and characters that show nothing. To Unicode, a tone of
+ * skin is such a sign too, but an emoji keeps it.
+ */
 const DROPPED =
-  /(?!\p{Emoji_Modifier})[\p{P}\p{Sm}\p{Sc}\p{Sk}\p{White_Space}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/u;
+  /(?!\p{Emoji_Modifier})[\p{P}\p{Sm}\p{Sc}\p{Sk}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/u;
 const MARK = /\p{M}/u;
 
 /** Where a word begins and ends without the punctuation around it. Marks on punctuation are dropped with it. */
@@ -95,7 +94,7 @@ function edgesOf(text: string): [number, number] {
     const character = lastBefore(text, at);
     at -= character.length;
     if (DROPPED.test(character)) end = at;
-    else break;
+    else if (!MARK.test(character)) break;
   }
   return [start, end];
 }

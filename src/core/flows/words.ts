@@ -96,14 +96,19 @@ function jsonIn(text: string): Json {
 /** What single words make known: themselves, the host of a URL, and the number that a word is. */
 function* singlesIn(text: string): Generator<string> {
   for (const word of wordsIn(text)) {
+    const host = hostOf(word);
+    if (host !== null) yield host;
     if (word.form === null) continue;
     if (canBeAsked(word.form)) yield word.form;
-    const host = word.written.includes('://') ? urlHost(word.written) : null;
-    const hostForm = host === null ? null : comparable(host);
-    if (hostForm !== null) yield hostForm;
     const number = numberOf(word);
     if (number !== null) yield comparableNumber(number);
   }
+}
+
+/** The form of a URL's host. The URL may be longer than anybody can ask about, as signed ones are. */
+function hostOf({ written }: Word): string | null {
+  const host = written.includes('://') ? urlHost(written) : null;
+  return host === null ? null : comparable(host);
 }
 
 const JSON_NUMBER = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
