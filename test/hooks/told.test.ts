@@ -7,6 +7,7 @@ import type { JsonObject } from '../../src/core/wire/json.ts';
 import { BY_COMMAND, OVER_HTTP } from '../../src/http/hooks/agents.ts';
 import { Canaries, searchFor } from '../faults/canaries.ts';
 import { sql } from '../support/faults.ts';
+import { connect } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 type Args = Record<string, string>;
@@ -265,6 +266,31 @@ describe.each(DOORS)('%s at %s', (agent, path) => {
     }
     expect(await allowed('r8', 'send', { to })).toBe(false);
   });
+});
+
+test('a call behind our MCP proxy marks the run of the agent, and its result is known there', async () => {
+  const name = `proxied-${crypto.randomUUID()}`;
+  const rules = [
+    { tool: 'files__web', action: 'require_approval', marks: 'untrusted' },
+    { tool: 'files__contacts', action: 'allow', known: 'results' },
+    { tool: 'send', action: 'allow', when: '!("untrusted" in marks) || known(args.to)' },
+  ];
+  const policy = await service.admin('POST', '/policies', { name, rules });
+  const { key, id: keyId } = (await service.admin('POST', '/keys', { name, policyId: policy.body.id })).body;
+  await connect(service, keyId, 'files', 'http://127.0.0.1:9/mcp');
+  const post = async (event: JsonObject) =>
+    (await service.json('POST', '/v1/hooks/claude-code/command', key, event)).text;
+  const behind = { tool_name: 'mcp__toolgate__files__contacts', tool_use_id: 'p-1', tool_input: {} };
+  const to = `${canaries.at('a result behind the proxy')}@example.com`;
+  const sends = async () => !(await post(claude.before('r10', 'p-2', 'send', { to }))).includes('deny');
+  expect(await sends()).toBe(true);
+  // The proxy asks about it; it may be made.
+  const web = { hook_event_name: 'PreToolUse', session_id: 'r10', tool_name: 'mcp__toolgate__files__web' };
+  expect(await post(web)).not.toContain('deny');
+  expect(await sends()).toBe(false);
+  expect(await post({ hook_event_name: 'PreToolUse', session_id: 'r10', ...behind })).not.toContain('deny');
+  await post({ hook_event_name: 'PostToolUse', session_id: 'r10', ...behind, tool_response: to });
+  expect(await sends()).toBe(true);
 });
 
 test('prompts and results leave no entry, and half a marker is nowhere', async () => {
