@@ -60,6 +60,22 @@ for (const agent of BY_COMMAND) {
   });
 }
 
+test('docs/agents.md names the events that tell something', () => {
+  const page = readFileSync(join(FOLDER, '../../../docs/agents.md'), 'utf8');
+  const [, section = ''] = page.split('\n## What agents tell: prompts and results\n');
+  const rows =
+    section
+      .split('\n## ')[0]
+      ?.split('\n')
+      .filter(line => line.startsWith('| `')) ?? [];
+  for (const { name } of BY_COMMAND) {
+    const [, agents, prompts, results] = rows.find(row => row.includes(`\`${name}\``))?.split('|') ?? [];
+    expect(agents).toContain(name);
+    for (const event of AGENTS[name].prompts) expect(prompts).toContain(`\`${event}\``);
+    for (const event of AGENTS[name].results) expect(results).toContain(`\`${event}\``);
+  }
+});
+
 test('the run is the one that the agent names, and no two have one name', () => {
   const ids = [
     'abc-123',
