@@ -66,6 +66,8 @@ export interface Answers {
       when?: string | string[];
       during?: string;
       limit?: string;
+      marks?: string | string[];
+      known?: 'results';
       show?: 'all' | string[];
       ask?: string;
       approvers?: {
@@ -112,6 +114,8 @@ export interface Answers {
       when?: string | string[];
       during?: string;
       limit?: string;
+      marks?: string | string[];
+      known?: 'results';
       show?: 'all' | string[];
       ask?: string;
       approvers?: {
@@ -155,6 +159,8 @@ export interface Answers {
         when?: string | string[];
         during?: string;
         limit?: string;
+        marks?: string | string[];
+        known?: 'results';
         show?: 'all' | string[];
         ask?: string;
         approvers?: {
