@@ -3,12 +3,12 @@
 // administration and the guard all ask here, so they refuse the same policies.
 
 import { ConditionFault, type UsedPattern } from '../condition/condition.ts';
+import { MAX_MARKS } from '../flows/names.ts';
 import { didYouMean } from '../text/did-you-mean.ts';
 import { parseGrantDuration } from '../time/duration.ts';
 import { parseHours } from '../time/hours.ts';
 import { compileSum, compileWhen } from './compiled-policy.ts';
 import { below, ONLY, single, type ValueFault } from './field-type.ts';
-import { MAX_MARKS } from './interim-flows.ts';
 import { limitFault } from './limit.ts';
 import { LIMIT_FIELDS } from './limit-fields.ts';
 import { ASKS, conditionsOf, FREEDOM, marksOf, type Rule } from './policy.ts';

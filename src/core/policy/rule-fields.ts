@@ -2,6 +2,7 @@
 // readers refuse (rule-faults.ts adds what depends on other fields), the API's document, the editor's help and the table
 // in docs/policies.md.
 
+import { MAX_MARKS, markFault } from '../flows/names.ts';
 import { MAX_PATH, parsePath, parseQuestion } from '../text/argument-path.ts';
 import { groupFault, textFault } from '../text/name.ts';
 import { DAY } from '../time/duration.ts';
@@ -20,7 +21,6 @@ import {
   text,
   whole,
 } from './field-type.ts';
-import { MAX_MARKS, markFault } from './interim-flows.ts';
 
 export const MAX_VOTES = 5;
 const MAX_PATTERN = 512;

@@ -4,9 +4,9 @@
 import type { AgentCall } from '../agents/acts.ts';
 import type { Renaming } from '../agents/renaming.ts';
 import { type Declarations, Failure, KNOWN, type Knows, type Scope, types } from '../condition/condition.ts';
+import { comparable, comparableNumber } from '../flows/words.ts';
 import type { Surface } from '../text/surface.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
-import { comparable, comparableNumber } from './interim-flows.ts';
 
 /** No further call may be forwarded now: so many of the key, or of the Connected Tool, are under way. */
 export interface NoPlace {

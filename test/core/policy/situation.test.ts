@@ -4,8 +4,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { ConditionFault, Failure, Steps } from '../../../src/core/condition/condition.ts';
+import { comparable, comparableNumber } from '../../../src/core/flows/words.ts';
 import { compilePolicy, compileWhen } from '../../../src/core/policy/compiled-policy.ts';
-import { comparable, comparableNumber } from '../../../src/core/policy/interim-flows.ts';
 import type { Limits, Rule } from '../../../src/core/policy/policy.ts';
 import {
   type RunFacts,
