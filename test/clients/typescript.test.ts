@@ -86,6 +86,7 @@ describe('sessions', () => {
       label: 'run',
       prefix: made.prefix,
       scopeTools: ['db__read_x'],
+      attributes: {},
       createdAt: expect.any(String),
       expiresAt: made.expiresAt,
     });
