@@ -140,6 +140,8 @@ describe('a wrapped function', () => {
     ['null', null],
     ['an empty text', ' \n'],
     ['a boolean', true],
+    ['an empty list', []],
+    ['what is empty as JSON', new Map([['name', 'Ann']])],
     ['a function', () => 1],
     ['no number', Number.NaN],
     ['what has no JSON', 1n],

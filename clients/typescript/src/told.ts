@@ -24,7 +24,7 @@ export function tellingOf(result: unknown): Telling | null {
     case 'number':
       return textOf(String(plain));
     case 'object':
-      return plain === null || isFailure(plain) || bytesOf(plain) > LIMIT ? null : { structured: plain };
+      return plain === null ? null : structuredOf(plain);
     default:
       return null;
   }
@@ -39,6 +39,11 @@ function plainOf(result: unknown): unknown {
 
 function textOf(text: string): Telling | null {
   return text.trim() === '' ? null : { text };
+}
+
+function structuredOf(plain: object): Telling | null {
+  const isEmpty = Object.keys(plain).length === 0;
+  return isEmpty || isFailure(plain) || bytesOf(plain) > LIMIT ? null : { structured: plain };
 }
 
 /** An error often repeats the arguments of the call, which a stranger may have named: MCP's, Mastra's, `{ error: … }`. */
