@@ -163,13 +163,12 @@ class AsyncToolgate:
         verdict: Verdict,
         result: Any,
         *,
-        run: str | None = None,
         timeout: float | None = None,
         retries: int | None = None,
     ) -> bool:
         """As Toolgate.report."""
         try:
-            ask = report_ask(verdict, result, self._blocking._named(run))
+            ask = report_ask(verdict, result)
             if ask is None:
                 return False
             await self._run(ask, timeout, retries)

@@ -173,16 +173,16 @@ class Toolgate:
         verdict: Verdict,
         result: Any,
         *,
-        run: str | None = None,
         timeout: float | None = None,
         retries: int | None = None,
     ) -> bool:
         """Tells the service what an allowed call returned, if the verdict says that the tool's
-        results are trusted. Do it before the model sees the result. Raises nothing: True if the
-        service has taken it, and a failure is a warning of the logger ``toolgate``.
+        results are trusted. Do it before the model sees the result. The run is that of the call.
+        Raises nothing: True if the service has taken it, and a failure is a warning of the logger
+        ``toolgate``.
         """
         try:
-            ask = report_ask(verdict, result, self._named(run))
+            ask = report_ask(verdict, result)
             if ask is None:
                 return False
             self._run(ask, retries, self._deadline(timeout))

@@ -29,14 +29,14 @@ def told_ask(text: str, run: str | None) -> Ask[None]:
     return _ask({"text": text}, run)
 
 
-def report_ask(verdict: Verdict, result: Any, run: str | None) -> Ask[None] | None:
+def report_ask(verdict: Verdict, result: Any) -> Ask[None] | None:
     """None where the tool's results are not trusted, or where nothing in it could become known."""
     if verdict.known != "results":
         return None
     telling = _telling_of(_plain(result))
     if telling is None:
         return None
-    return _ask({"toolCallId": verdict.tool_call_id, **telling}, run)
+    return _ask({"toolCallId": verdict.tool_call_id, **telling})
 
 
 def warn(verdict: Verdict, error: Exception) -> None:
@@ -46,7 +46,7 @@ def warn(verdict: Verdict, error: Exception) -> None:
     log.warning("What call %s returned was not reported: %s", verdict.tool_call_id, why)
 
 
-def _ask(told: dict[str, Any], run: str | None) -> Ask[None]:
+def _ask(told: dict[str, Any], run: str | None = None) -> Ask[None]:
     # Sent again wherever that helps: telling something twice changes nothing.
     return Ask(
         "POST",

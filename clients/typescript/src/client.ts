@@ -115,14 +115,14 @@ export class Toolgate {
    * the person's own words: what a model, a tool or a document says must not become known.
    */
   async told(text: string, options: RunOptions = {}): Promise<void> {
-    await this.#tell({ text }, options);
+    await this.#tell({ text }, options, this.#runOf(options));
   }
 
   /**
    * Tells the service what an allowed call returned, if the verdict says that the tool's results are trusted. Wait for
-   * it before the model sees the result. Never throws; true if the service has taken it.
+   * it before the model sees the result. The run is that of the call. Never throws; true if the service has taken it.
    */
-  async report(verdict: AllowVerdict, result: unknown, options: RunOptions = {}): Promise<boolean> {
+  async report(verdict: AllowVerdict, result: unknown, options: CallOptions = {}): Promise<boolean> {
     if (!wantsResult(verdict)) return false;
     try {
       const telling = tellingOf(result);
@@ -165,8 +165,8 @@ export class Toolgate {
   }
 
   /** Sent again wherever that helps: telling something twice changes nothing. */
-  #tell(told: object, options: RunOptions): Promise<void> {
-    const [body, run] = [toJson(told, 'The text'), this.#runOf(options)];
+  #tell(told: object, options: CallOptions, run?: string): Promise<void> {
+    const body = toJson(told, 'The text');
     const expected = { status: 202, read: null, limit: 0 };
     return this.#ask<void>(
       { method: 'POST', path: '/v1/told', body, run, expected, repeatable: true },

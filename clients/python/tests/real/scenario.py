@@ -159,6 +159,18 @@ class Scenario:
             [each["text"] for each in rude.told(server)], ["3 rows of a", "later rows of b"]
         )
 
+    def test_what_a_trusted_tool_named_is_known_in_the_next_call(self):
+        rules = [
+            {"tool": "read_later", "action": "allow", "known": "results"},
+            {"tool": "read_rows", "action": "allow", "when": "known(args.table)"},
+        ]
+        gate = Toolgate(service.new_key(rules)["key"], service.BASE_URL)
+        rows = [("read_rows", {"table": "later", "limit": 1})]
+        told = self.converse(self.tools(gate), [rows, [("read_later", {"table": "b"})], rows])
+        self.assertEqual(self.desk.ran, [("read_later", "b"), ("read_rows", "later", 1)])
+        for words, wanted in zip(told, ["Denied: ", "later rows of b", "1 rows of later"]):
+            self.assertIn(wanted, words)
+
     def reported(self, tool, *calls):
         """What is reported of these calls of one tool, all of them in one run."""
         with rude.Rude(rude.trusting) as server:
