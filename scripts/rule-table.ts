@@ -5,7 +5,7 @@ import { RULE } from '../src/core/policy/rule-fields.ts';
 
 const TABLE = /(<!-- fields: .*? -->\n).*(<!-- \/fields -->)/s;
 const HEAD = ['| Field | In rules | Value | Meaning |', '|---|---|---|---|'];
-const WHICH = { allow: '`allow`', asking: 'that ask people' };
+const WHICH = { allow: '`allow`', asking: 'that ask people', passing: '`allow`, `require_approval`' };
 
 export function withRuleTable(page: string): string {
   const table = [...HEAD, ...rows(RULE, '')].join('\n');

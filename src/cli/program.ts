@@ -24,6 +24,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [AGENTS, 'check', 'ask whether a tool call may proceed', () => import('./commands/check.ts')],
   [AGENTS, 'hook', 'judge the tool calls of a coding agent', () => import('./commands/hook.ts')],
   [AGENTS, 'sessions', 'short-lived credentials of a key', () => import('./commands/sessions.ts')],
+  [AGENTS, 'runs', 'what runs have read, and what is known in them', () => import('./commands/runs.ts')],
   [OFFLINE, 'lint', 'find mistakes in a policy file', () => import('./commands/lint.ts')],
   [OFFLINE, 'simulate', 'what a policy file says about a tool', () => import('./commands/simulate.ts')],
   [OFFLINE, 'test', 'compare a policy with the decisions you want', () => import('./commands/test.ts')],

@@ -34,7 +34,7 @@ const UNANSWERED = {
     withdrawnAt: null,
     note: null,
   },
-  ...{ personId: null, personEmail: null, proof: null, valueDigests: null },
+  ...{ personId: null, personEmail: null, proof: null, valueDigests: null, runId: null, runMarks: null },
 };
 
 /** An agent with its key and policy in the store. */
@@ -141,6 +141,8 @@ export class Week {
       latencyMs: Math.round(this.#roll() > 0.995 ? 12 + 25 * this.#roll() : 1 + 3 * this.#roll() ** 3),
       shadow: shadow && judge(shadow).verdict,
       traceId: null,
+      runId: null,
+      marks: null,
     };
     this.entries.push(entry);
     if (entry.decision === 'allow') this.#count(considered, keyId, at);

@@ -3,6 +3,7 @@
 
 import { isOpenTo } from '../core/approvals/open-to.ts';
 import { GuardError, overloaded } from '../core/errors.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import { findKey, findKeyByHash, type KeyRecord } from '../store/keys.ts';
 import { findAccess } from '../store/oauth.ts';
 import { personFacts } from '../store/people.ts';
@@ -23,6 +24,10 @@ export interface Principal {
   personId?: string;
   /** When the access token or the company's token ends; other credentials have none. */
   until?: number;
+  /** True for one of the company's tokens, each of which has a session of its own. */
+  companys?: true;
+  /** What the owner said of the session when it was made, which never changes. */
+  attributes?: JsonObject;
 }
 
 /** Whether it is an access token or one of the company's. */
@@ -81,7 +86,7 @@ export async function sessionPrincipal(
   if (session === null || session.revokedAt !== null || session.expiresAt <= now) return null;
   const key = await findKey(deps.db, session.keyId);
   if (key === null || !keyLives(key, now)) return null;
-  const { id: sessionId, label: sessionLabel, scopeTools, personId } = session;
+  const { id: sessionId, label: sessionLabel, scopeTools, personId, attributes } = session;
   if (personId !== null && !(await isOpen(deps, key, session))) return null;
   const scope = scopeTools === null ? null : new Set(scopeTools);
   return {
@@ -92,6 +97,7 @@ export async function sessionPrincipal(
     scope,
     ...(personId !== null && { personId }),
     ...(until !== null && { until }),
+    ...(attributes !== null && { attributes }),
   };
 }
 

@@ -17,6 +17,8 @@ export interface GuardSettings {
   maxOpenApprovalsPerSession: number;
   maxOpenApprovalsPerKey: number;
   maxSessionsPerKey: number;
+  /** How long a run of a key or of a connection is remembered after its last call. */
+  runRest: number;
   /** What the channel `default` consists of: it carries approval links unless a rule or a key names others. */
   defaultChannels: readonly ChannelKind[];
   /** The named channels of the server file. */

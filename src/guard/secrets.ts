@@ -105,6 +105,7 @@ export class Vault {
   readonly #values: Uint8Array;
   readonly #details: Uint8Array;
   readonly #oauth: Uint8Array;
+  readonly #runs: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
   /** An Ed25519 key of 32 bytes. It is the same on every replica of a store, since they share the master key. */
@@ -120,6 +121,7 @@ export class Vault {
     this.#challenges = derive(masterKey, 'toolgate passkey challenges');
     this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
     this.#oauth = derive(masterKey, 'toolgate authorization server');
+    this.#runs = derive(masterKey, 'toolgate values of runs');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
     const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
     this.#checkpoints = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -204,6 +206,11 @@ export class Vault {
    */
   valueKey(approvalId: string): Uint8Array {
     return createHmac('sha256', this.#values).update(approvalId).digest();
+  }
+
+  /** The key for digests of the values that are known in a run. Equal values of two runs have different digests. */
+  runKey(runId: string): Uint8Array {
+    return createHmac('sha256', this.#runs).update(runId).digest();
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { isOpenTo } from '../core/approvals/open-to.ts';
 import { GuardError } from '../core/errors.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import type { Transaction } from '../store/engine/db.ts';
 import { findKey } from '../store/keys.ts';
 import { firstIdAt } from '../store/log/audit.ts';
@@ -32,6 +33,7 @@ interface SessionInput {
   label: string;
   ttlMinutes: number;
   scopeTools: string[] | null;
+  attributes?: JsonObject | null;
 }
 
 /** No session is valid for longer: 24 hours, and one hour for clocks that differ. */
@@ -62,6 +64,7 @@ export async function mintSession(
       expiresAt: key.expiresAt === null ? wished : Math.min(wished, key.expiresAt),
       revokedAt: null,
       ...NOBODY,
+      attributes: input.attributes ?? null,
     };
     await insertSession(tx, session, hash);
     return { session, token };

@@ -4,12 +4,14 @@
 import { checkRoutes } from './agent/check.ts';
 import { mcpRoutes } from './agent/mcp.ts';
 import { sessionRoutes } from './agent/sessions.ts';
+import { toldRoutes } from './agent/told.ts';
 import { healthRoutes } from './health.ts';
 import { hookRoutes } from './hooks/routes.ts';
 import type { Route } from './serving/route.ts';
 
 export const firstRoutes: Route[] = [
   ...checkRoutes,
+  ...toldRoutes,
   ...sessionRoutes,
   ...mcpRoutes,
   ...hookRoutes,

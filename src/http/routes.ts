@@ -6,6 +6,7 @@ import { checkRoutes } from './agent/check.ts';
 import { connectRoutes } from './agent/connect.ts';
 import { mcpRoutes } from './agent/mcp.ts';
 import { sessionRoutes } from './agent/sessions.ts';
+import { toldRoutes } from './agent/told.ts';
 import { guideRoutes } from './docs/guides.ts';
 import { referenceRoutes } from './docs/reference.ts';
 import { healthRoutes } from './health.ts';
@@ -22,6 +23,7 @@ import { slackRoutes } from './slack.ts';
 
 export const routes: Route[] = [
   ...checkRoutes,
+  ...toldRoutes,
   ...sessionRoutes,
   ...approveRoutes,
   ...slackRoutes,

@@ -35,7 +35,7 @@ export function answerCall(
   { id, params }: RpcRequest,
   { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions,
 ): Promise<ReplyOrStream> {
-  const { request, principal, startedAt, span, ration } = asked;
+  const { request, principal, run, startedAt, span, ration } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
   // answer later, and its slow calls would keep their slots, so the call is cancelled.
@@ -68,7 +68,7 @@ export function answerCall(
       else stream.close();
     };
     const context = { span, id, protocolVersion };
-    const client = { principal, modern, elicitsUrl, logLevel };
+    const client = { principal, run: run ?? mcpSessionId, modern, elicitsUrl, logLevel };
     callTool(services, { ...client, params, startedAt, cancel, ration, onNotification, context }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
@@ -89,10 +89,11 @@ export async function answerTogether(
   requests: readonly { request: RpcRequest; ration: AnswerRation }[],
   { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions & { mcpSessionId: string },
 ): Promise<Promise<JsonObject>[]> {
-  const { request, principal, startedAt, span } = asked;
+  const { request, principal, run = mcpSessionId, startedAt, span } = asked;
   const calls = requests.map(
     ({ request: { id, params }, ration }): Call => ({
       principal,
+      run,
       modern,
       elicitsUrl,
       logLevel,

@@ -4,12 +4,13 @@
 import { GuardError } from '../core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { Span } from '../core/wire/span.ts';
-import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import { type CheckRequest, RUN, type Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { CallOutcome } from '../store/log/outcomes.ts';
 import { type CallInput, checkedOf, inputOf } from './call-input.ts';
 import type { CallSlot } from './call-slots.ts';
+import { namedInResult } from './named-in-result.ts';
 import type { KnownTool } from './offered.ts';
 import {
   CODES,
@@ -44,6 +45,7 @@ const METHOD = 'tools/call';
 type CallServices = Pick<
   McpServices,
   | 'checks'
+  | 'learner'
   | 'hub'
   | 'listing'
   | 'outcomes'
@@ -57,6 +59,8 @@ type CallServices = Pick<
 
 export interface Call {
   principal: Principal;
+  /** The name of the run to which the call belongs, if the client gives one or opened an MCP session. */
+  run?: string | undefined;
   params: JsonObject;
   startedAt: number;
   /** Aborted when the client wants no answer any more. */
@@ -207,6 +211,7 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
     ...(shownDigest !== undefined && { shownDigest }),
     ...checkedOf(call.input),
     referenceId: referenceIn(call.params),
+    run: call.run,
     startedAt: call.startedAt,
     span: call.span,
   };
@@ -222,7 +227,7 @@ function answerFor(
   services.onVerdict(verdict, call.startedAt, call.span);
   switch (verdict.decision) {
     case 'allow':
-      return forward(services, call, tool, verdict.toolCallId);
+      return forward(services, call, tool, verdict);
     case 'deny':
       return errorResult(refusal(verdict));
     case 'pending':
@@ -240,8 +245,9 @@ async function forward(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
-  toolCallId: string,
+  verdict: Verdict,
 ): Promise<JsonObject> {
+  const { toolCallId } = verdict;
   const started = performance.now();
   const done = (outcome: CallOutcome) => {
     services.outcomes.record({ toolCallId, outcome, durationMs: Math.round(performance.now() - started) });
@@ -252,6 +258,10 @@ async function forward(
     const failed = response.error !== null || response.result?.['isError'] === true;
     done(failed ? 'tool_error' : 'ok');
     if (response.error !== null) throw errorForClient(response.error, call.modern);
+    const run = verdict[RUN];
+    // An error may repeat whatever the call was made with, so it makes nothing known.
+    if (run !== undefined && !failed)
+      await services.learner.tryToLearn(run, call.principal.keyId, namedInResult(response.result ?? {}));
     return resultForClient(response.result ?? {}, call.modern);
   } catch (error) {
     if (error instanceof RpcError) throw error;

@@ -2,6 +2,7 @@
 
 import type { Span, Tracer } from '../core/wire/span.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
+import type { Learner } from '../guard/check/learner.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
@@ -18,6 +19,8 @@ import type { SharedWork } from './shared-work.ts';
 export interface McpServices {
   version: string;
   checks: GroupCommit<CheckRequest, Verdict>;
+  /** Makes known what trusted tools return. */
+  learner: Learner;
   hub: Hub;
   listing: Listing;
   outcomes: OutcomeLog;
@@ -44,6 +47,8 @@ export interface McpServices {
 export interface ClientRequest {
   request: Request;
   principal: Principal;
+  /** The name that the client gives for the run of its calls. */
+  run?: string | undefined;
   startedAt: number;
   /** The span of the HTTP request. */
   span?: Span | undefined;

@@ -6,6 +6,7 @@ import { notifications } from '../guard/approvals/notify/notify.ts';
 import type { PrintApproval } from '../guard/approvals/notify/send.ts';
 import { messageChanges } from '../guard/approvals/notify/slack-bot/posted.ts';
 import { forgetCounts } from '../guard/check/limit-admin.ts';
+import { forgetRuns } from '../guard/check/run-admin.ts';
 import { Chores } from '../guard/chores.ts';
 import { retire } from '../guard/log/retention.ts';
 import { rolledUpTo, rollUp } from '../guard/log/rollups.ts';
@@ -84,6 +85,7 @@ function createChores({ retention, sealing, shipping }: Config, services: Servic
       forgetRequests(),
       forgetTokens(),
       forgetCounts(),
+      forgetRuns(),
       retire({ retention, sealedBy, shippedTo, removed }),
     ],
     {

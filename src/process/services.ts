@@ -6,10 +6,12 @@ import type { VerifierKey } from '../core/log/checkpoint.ts';
 import type { Tracer } from '../core/wire/span.ts';
 import { SlackApi } from '../guard/approvals/notify/slack-bot/api.ts';
 import { callableBy } from '../guard/check/callable.ts';
-import { CheckWork, newMemory } from '../guard/check/check.ts';
+import { type CheckMemory, CheckWork, newMemory } from '../guard/check/check.ts';
 import { type CommitObserver, type CommittedGroup, GroupCommit } from '../guard/check/commit.ts';
+import { Learner } from '../guard/check/learner.ts';
 import { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import { Told } from '../guard/check/told.ts';
 import { PrincipalMemory } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
 import { ClientDocuments } from '../guard/people/client-documents.ts';
@@ -52,9 +54,8 @@ function groupCommit(
   deps: Deps,
   config: Config,
   observer: CommitObserver,
-  { turns }: Rations,
+  memory: CheckMemory,
 ): GroupCommit<CheckRequest, Verdict> {
-  const memory = newMemory(turns);
   if (isEmbedded(config))
     return new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
   const metered = new GroupCommit(deps.db, new CheckWork(deps, memory), config.queueLimit, observer);
@@ -84,15 +85,20 @@ export function createServices(
       log.error({ err: error }, 'audit commit failed');
     },
   };
-  const checks = groupCommit(deps, config, observer, rations);
+  const learner = new Learner(deps, rations.turns, error =>
+    log.error({ err: error }, 'what a trusted tool returned could not be recorded, so it is not known'),
+  );
+  const memory = newMemory(rations.turns, learner);
+  const checks = groupCommit(deps, config, observer, memory);
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;
-  const mcp = createMcp(config, deps, checks, rations, serverSignIns, metrics, log, tracer);
+  const mcp = createMcp(config, deps, checks, learner, rations, serverSignIns, metrics, log, tracer);
   includeSources(metrics, deps, mcp.hub, rations);
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
     deps,
     checks,
+    told: new Told(deps, memory.policies, learner),
     serverSignIns,
     mcp,
     feed,
@@ -128,6 +134,7 @@ function createMcp(
   config: Config,
   deps: Deps,
   checks: Services['checks'],
+  learner: Learner,
   rations: Rations,
   serverSignIns: ServerSignIns,
   metrics: Metrics,
@@ -145,6 +152,7 @@ function createMcp(
   return {
     version: VERSION,
     checks,
+    learner,
     hub,
     rations,
     tracer,

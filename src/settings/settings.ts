@@ -157,6 +157,12 @@ export const SETTINGS = {
     duration,
     'How long an approved call may still be made after the approval: 30m, 24h.',
   ),
+  runRest: setting(
+    'TOOLGATE_RUN_REST',
+    '60m',
+    duration,
+    'How long marks and known values of calls that name no run and no session are remembered after the last call: 15m, 8h.',
+  ),
   approvePage: setting(
     'TOOLGATE_APPROVE_PAGE',
     'auto',

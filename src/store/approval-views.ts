@@ -43,6 +43,7 @@ export function approvalView(approval: ApprovalRecord, votes: readonly VoteRecor
     keyId: approval.keyId,
     sessionId: approval.sessionId,
     ...(approval.personId !== null && { personId: approval.personId }),
+    ...(approval.runId !== null && { runId: approval.runId }),
     surface: approval.surface,
     serverName: approval.serverName,
     toolName: approval.toolName,

@@ -47,6 +47,10 @@ export interface ApprovalRecord {
   votesNeeded: number;
   /** Keyed digests of the call's values, for grants that are bound to some of them; null once it has ended. */
   valueDigests: string | null;
+  /** The run of the call; null if nothing is remembered of it. */
+  runId: string | null;
+  /** The marks that the run had when the question was asked, as a JSON list of RunMark; null if it had none. */
+  runMarks: string | null;
 }
 
 const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id AS "sessionId",
@@ -54,14 +58,16 @@ const COLUMNS = `id, tool_call_id AS "toolCallId", key_id AS "keyId", session_id
   args_digest AS "argsDigest", definition_digest AS "definitionDigest", rule_digest AS "ruleDigest", reason, status, created_at AS "createdAt", expires_at AS "expiresAt",
   resolved_at AS "resolvedAt", resolved_by AS "resolvedBy", grant_expires_at AS "grantExpiresAt",
   spent_at AS "spentAt", withdrawn_at AS "withdrawnAt", note, shows, person_id AS "personId", person_email AS "personEmail", proof,
-  approver_group AS "approverGroup", votes_needed AS "votesNeeded", value_digests AS "valueDigests"`;
+  approver_group AS "approverGroup", votes_needed AS "votesNeeded", value_digests AS "valueDigests",
+  run_id AS "runId", run_marks AS "runMarks"`;
 
 export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenHash: string): void {
   tx.defer(
     `INSERT INTO approvals (id, tool_call_id, token_hash, key_id, session_id, policy_id, surface, server_name,
        tool_name, args_digest, definition_digest, rule_digest, reason, status, created_at, expires_at, shows,
-       person_id, person_email, proof, approver_group, votes_needed, value_digests)
-     VALUES (${placeholders(23)})`,
+       person_id, person_email, proof, approver_group, votes_needed, value_digests,
+       run_id, run_marks)
+     VALUES (${placeholders(25)})`,
     [
       approval.id,
       approval.toolCallId,
@@ -86,6 +92,8 @@ export function insertApproval(tx: Transaction, approval: ApprovalRecord, tokenH
       approval.approverGroup,
       approval.votesNeeded,
       approval.valueDigests,
+      approval.runId,
+      approval.runMarks,
     ],
   );
 }

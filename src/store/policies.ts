@@ -85,9 +85,12 @@ export function listPolicies(db: Queries, limit: number, before: string): Promis
  * replica of an older program, which knows only lists, then cannot read it and gives no verdict by it, where it would
  * otherwise take a rule with a condition for one that always applies. For the same reason a policy that names approvers
  * has a form of its own, and so has one that wants proof of approvals: a replica that does not know them would let anybody
- * answer, or without proof.
+ * answer, or without proof. So has one whose rules mark runs or make values known, which such a replica would not do. A
+ * condition that reads marks needs no form: whoever does not know the variable cannot compile it.
  */
 function rulesColumn({ rules, limits }: Pick<PolicyVersion, 'rules' | 'limits'>): string {
+  if (rules.some(rule => rule.marks !== undefined || rule.known !== undefined))
+    return JSON.stringify({ flowing: { rules, limits } });
   if (rules.some(rule => rule.approvers?.proof !== undefined))
     return JSON.stringify({ proven: { rules, limits } });
   if (rules.some(rule => rule.approvers !== undefined)) return JSON.stringify({ voted: { rules, limits } });
@@ -106,11 +109,15 @@ interface StoredRules {
   limits: Limits;
 }
 
+/** What policies are stored under that only newer programs may read. */
+type Form = 'voted' | 'proven' | 'flowing';
+
 /** Throws if the column is damaged. */
 export function readRulesColumn(column: string): Pick<PolicyVersion, 'rules' | 'limits'> {
-  const read: Rule[] | StoredRules | { voted: StoredRules } | { proven: StoredRules } = JSON.parse(column);
+  const read: Rule[] | StoredRules | { [F in Form]?: StoredRules } = JSON.parse(column);
   if (Array.isArray(read)) return { rules: read, limits: {} };
-  const { rules, limits } = 'proven' in read ? read.proven : 'voted' in read ? read.voted : read;
+  const { rules, limits } =
+    'rules' in read ? read : ((read.flowing ?? read.proven ?? read.voted) as StoredRules);
   return { rules, limits };
 }
 

@@ -1,6 +1,7 @@
 // Sessions: short-lived credentials minted from a key, or for a person who signed in. Only the SHA-256 of a token is
 // stored; oauth.ts has the tokens of sessions that an OAuth client uses.
 
+import type { JsonObject } from '../core/wire/json.ts';
 import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 
 export interface SessionRecord {
@@ -22,6 +23,8 @@ export interface SessionRecord {
   usedAt: number | null;
   /** Why it was revoked, if nobody revoked this session itself. */
   revokedBecause: string | null;
+  /** What the owner said of it when it was made. */
+  attributes: JsonObject | null;
 }
 
 /** The fields of a session that acts for nobody. */
@@ -32,26 +35,33 @@ export const NOBODY = {
   clientName: null,
   usedAt: null,
   revokedBecause: null,
+  attributes: null,
 } as const;
 
-interface SessionRow extends Omit<SessionRecord, 'scopeTools' | 'personGroups'> {
+interface SessionRow extends Omit<SessionRecord, 'scopeTools' | 'personGroups' | 'attributes'> {
   scopeTools: string | null;
   personGroups: string | null;
+  attributes: string | null;
 }
 
 const COLUMNS = `id, key_id AS "keyId", prefix, label, scope_tools AS "scopeTools", created_at AS "createdAt",
   expires_at AS "expiresAt", revoked_at AS "revokedAt", person_id AS "personId", person_groups AS "personGroups",
-  client_id AS "clientId", client_name AS "clientName", used_at AS "usedAt", revoked_because AS "revokedBecause"`;
+  client_id AS "clientId", client_name AS "clientName", used_at AS "usedAt", revoked_because AS "revokedBecause", attributes`;
 
-function fromRow({ scopeTools, personGroups, ...row }: SessionRow): SessionRecord {
-  return { ...row, scopeTools: listOrNull(scopeTools), personGroups: listOrNull(personGroups) };
+function fromRow({ scopeTools, personGroups, attributes, ...row }: SessionRow): SessionRecord {
+  return {
+    ...row,
+    scopeTools: listOrNull(scopeTools),
+    personGroups: listOrNull(personGroups),
+    attributes: attributes === null ? null : JSON.parse(attributes),
+  };
 }
 
 const listOrNull = (text: string | null): string[] | null => (text === null ? null : JSON.parse(text));
 const textOrNull = (list: string[] | null): string | null => (list === null ? null : JSON.stringify(list));
 
 const INSERT = `INSERT INTO sessions (id, key_id, hash, prefix, label, scope_tools, created_at, expires_at, person_id,
-  person_groups, client_id, client_name, used_at, signed_hash) VALUES (${placeholders(14)})`;
+  person_groups, client_id, client_name, used_at, signed_hash, attributes) VALUES (${placeholders(15)})`;
 
 export async function insertSession(db: Queries, session: SessionRecord, hash: string): Promise<void> {
   await db.run(INSERT, valuesOf(session, hash, null));
@@ -90,6 +100,7 @@ function valuesOf(
     session.clientName,
     session.usedAt,
     signedHash,
+    session.attributes === null ? null : JSON.stringify(session.attributes),
   ];
 }
 

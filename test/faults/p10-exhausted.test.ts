@@ -109,6 +109,7 @@ class Bench {
       toolDrift: 'allow' as const,
       maxOpenApprovalsPerSession: 1000,
       maxSessionsPerKey: 100,
+      runRest: 3_600_000,
       maxOpenApprovalsPerKey: 1000,
       defaultChannels: [],
       channels: {},
@@ -181,6 +182,8 @@ class Bench {
       approverGroup: null,
       votesNeeded: 1,
       valueDigests: null,
+      runId: null,
+      runMarks: null,
     };
     const approval = { ...ids, ...call, ...times, status: 'pending' as const, resolvedBy: null };
     await this.db.transaction({}, async tx =>

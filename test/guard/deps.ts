@@ -13,6 +13,7 @@ const settings = {
   maxOpenApprovalsPerSession: 20,
   maxOpenApprovalsPerKey: 100,
   maxSessionsPerKey: 10_000,
+  runRest: 3_600_000,
   defaultChannels: [],
   channels: {},
   oidcIssuer: null,

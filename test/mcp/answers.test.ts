@@ -4,12 +4,14 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { JsonObject } from '../../src/core/wire/json.ts';
 import { endKey } from '../../src/guard/approvals/end-key.ts';
+import { Learner } from '../../src/guard/check/learner.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
+import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallCancelled, callTool } from '../../src/mcp/call.ts';
@@ -75,6 +77,7 @@ beforeAll(async () => {
   services = {
     version: 'test',
     checks: checksOf(deps),
+    learner: new Learner(deps, new CallerTurns()),
     hub,
     tracer: null,
     mcpSessions,

@@ -2,12 +2,14 @@
 // answered; lists have places and are made once for a batch; and when all is read, nothing is held.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { Learner } from '../../src/guard/check/learner.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
+import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { ANSWER_BYTES, Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
@@ -77,6 +79,7 @@ beforeEach(async () => {
   services = {
     version: 'test',
     checks: checksOf(deps, 1000),
+    learner: new Learner(deps, new CallerTurns()),
     hub,
     tracer: null,
     mcpSessions,

@@ -4,12 +4,14 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
+import { Learner } from '../../src/guard/check/learner.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
 import type { Principal } from '../../src/guard/credentials.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { createKey } from '../../src/guard/keys.ts';
+import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns, SignInNeeded } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
@@ -94,6 +96,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
   services = {
     version: 'test',
     checks: checksOf(deps),
+    learner: new Learner(deps, new CallerTurns()),
     hub,
     tracer: null,
     serverSignIns: signIns,

@@ -107,6 +107,9 @@ for (const engine of await engines()) {
         { rules: [plain, { ...plain, approvers: { group: 'finance', count: 2 } }], limits },
         { rules: [plain, { ...plain, approvers: { group: 'finance', proof: 'passkey' } }], limits },
         { rules: [{ ...plain, approvers: { proof: 'passkey' } }], limits: {} },
+        { rules: [plain, { ...plain, marks: 'untrusted' }], limits },
+        { rules: [{ ...plain, known: 'results' }], limits: {} },
+        { rules: [{ ...plain, marks: ['untrusted'], approvers: { proof: 'passkey' } }], limits: {} },
       ];
       const text = '# A comment, é\r\nrules: []\n';
       for (const [version, content] of contents.entries()) {
@@ -128,11 +131,18 @@ for (const engine of await engines()) {
         else expect(asBefore).toThrow(TypeError);
         // The program before approvers, which knew conditions, would have let anybody answer.
         const { rules } = content;
+        const flow = rules.some(rule => rule.marks !== undefined || rule.known !== undefined);
         if (version > 0)
-          expect('rules' in JSON.parse(stored)).toBe(rules.every(rule => rule.approvers === undefined));
+          expect('rules' in JSON.parse(stored)).toBe(
+            !flow && rules.every(rule => rule.approvers === undefined),
+          );
         // The program before proofs, which knew approvers, would have counted approvals without them.
-        if (rules.some(rule => rule.approvers?.proof !== undefined))
+        if (!flow && rules.some(rule => rule.approvers?.proof !== undefined))
           expect(Object.keys(JSON.parse(stored))).toEqual(['proven']);
+        // The program before marks would have marked nothing. It read its rules out of one of these.
+        if (flow)
+          for (const known of ['rules', 'voted', 'proven'])
+            expect(JSON.parse(stored)).not.toHaveProperty(known);
       }
     });
 

@@ -134,6 +134,8 @@ export function auditEntry(more: Partial<AuditEntry> = {}): AuditEntry {
     personId: null,
     shadow: null,
     traceId: null,
+    runId: null,
+    marks: null,
     ...more,
   };
 }
@@ -218,6 +220,8 @@ export function approvalRecord(more: Partial<ApprovalRecord> = {}): ApprovalReco
     approverGroup: null,
     votesNeeded: 1,
     valueDigests: null,
+    runId: null,
+    runMarks: null,
     ...more,
   };
 }

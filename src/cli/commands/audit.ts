@@ -33,6 +33,7 @@ interface Filter extends AdminOptions {
   surface?: string;
   shadow?: string;
   traceId?: string;
+  mark?: string;
 }
 
 export function build(io: IO): Command {
@@ -72,14 +73,15 @@ function withFilter(made: Command, times: boolean): Command {
     .addOption(
       new Option('--shadow <decision>', "with this decision of the key's shadow policy").choices(SHADOWS),
     )
-    .option('--trace-id <id>', 'of this trace, 32 hexadecimal digits');
+    .option('--trace-id <id>', 'of this trace, 32 hexadecimal digits')
+    .option('--mark <name>', 'whose run had this mark');
 }
 
 async function filter(http: Http, options: Filter): Promise<Query> {
-  const { from, to, sessionId, decision, tool, surface, shadow, traceId } = options;
+  const { from, to, sessionId, decision, tool, surface, shadow, traceId, mark } = options;
   const key = options.keyId === undefined ? undefined : await pastKeyId(http, options.keyId);
   const personId = options.person === undefined ? undefined : await operatorId(http, options.person);
-  return { from, to, keyId: key, sessionId, personId, decision, tool, surface, shadow, traceId };
+  return { from, to, keyId: key, sessionId, personId, decision, tool, surface, shadow, traceId, mark };
 }
 
 const COLUMNS: Column<AuditEntry>[] = [

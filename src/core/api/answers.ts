@@ -8,6 +8,7 @@ export interface Answers {
     toolCallId: string;
     referenceId?: string;
     message?: string;
+    known?: string;
     latencyMs: number;
   };
   'POST /v1/sessions': {
@@ -16,6 +17,7 @@ export interface Answers {
     prefix: string;
     scopeTools: string[] | null;
     expiresAt: string;
+    attributes?: Record<string, unknown>;
     token: string;
   };
   'GET /v1/sessions': {
@@ -26,6 +28,7 @@ export interface Answers {
       scopeTools: string[] | null;
       createdAt: string;
       expiresAt: string;
+      attributes?: Record<string, unknown>;
     }[];
   };
   'POST /v1/approve/{token}': {
@@ -66,6 +69,8 @@ export interface Answers {
       when?: string | string[];
       during?: string;
       limit?: string;
+      marks?: string | string[];
+      known?: 'results';
       show?: 'all' | string[];
       ask?: string;
       approvers?: {
@@ -112,6 +117,8 @@ export interface Answers {
       when?: string | string[];
       during?: string;
       limit?: string;
+      marks?: string | string[];
+      known?: 'results';
       show?: 'all' | string[];
       ask?: string;
       approvers?: {
@@ -155,6 +162,8 @@ export interface Answers {
         when?: string | string[];
         during?: string;
         limit?: string;
+        marks?: string | string[];
+        known?: 'results';
         show?: 'all' | string[];
         ask?: string;
         approvers?: {
@@ -463,6 +472,7 @@ export interface Answers {
       scopeTools: string[] | null;
       createdAt: string;
       expiresAt: string;
+      attributes?: Record<string, unknown>;
       revokedAt: string | null;
       revokedBecause: string | null;
       personId: string | null;
@@ -473,6 +483,83 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'GET /admin/v1/runs': {
+    runs: {
+      runId: string;
+      keyId: string;
+      sessionId?: string;
+      personId?: string;
+      surface:
+        | 'check'
+        | 'mcp'
+        | 'claude-code'
+        | 'copilot'
+        | 'grok'
+        | 'vscode'
+        | 'codex'
+        | 'cursor'
+        | 'gemini-cli'
+        | 'windsurf'
+        | 'goose'
+        | 'authzen'
+        | 'ext-authz'
+        | 'opa'
+        | 'toolhive'
+        | 'litellm'
+        | 'arcade'
+        | 'obot';
+      name?: string;
+      marks: {
+        name: string;
+        since: string;
+        serverName: string;
+        toolName: string;
+        toolCallId: string;
+      }[];
+      known: number;
+      dropped: number;
+      lastCallAt: string;
+      endsAt: string;
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/runs/{id}': {
+    runId: string;
+    keyId: string;
+    sessionId?: string;
+    personId?: string;
+    surface:
+      | 'check'
+      | 'mcp'
+      | 'claude-code'
+      | 'copilot'
+      | 'grok'
+      | 'vscode'
+      | 'codex'
+      | 'cursor'
+      | 'gemini-cli'
+      | 'windsurf'
+      | 'goose'
+      | 'authzen'
+      | 'ext-authz'
+      | 'opa'
+      | 'toolhive'
+      | 'litellm'
+      | 'arcade'
+      | 'obot';
+    name?: string;
+    marks: {
+      name: string;
+      since: string;
+      serverName: string;
+      toolName: string;
+      toolCallId: string;
+    }[];
+    known: number;
+    dropped: number;
+    lastCallAt: string;
+    endsAt: string;
+  };
   'GET /admin/v1/approvals': {
     approvals: {
       referenceId: string;
@@ -482,6 +569,7 @@ export interface Answers {
       sessionId: string | null;
       personId?: string;
       personEmail?: string;
+      runId?: string;
       surface:
         | 'check'
         | 'mcp'
@@ -570,6 +658,7 @@ export interface Answers {
     sessionId: string | null;
     personId?: string;
     personEmail?: string;
+    runId?: string;
     surface:
       | 'check'
       | 'mcp'
@@ -689,6 +778,7 @@ export interface Answers {
     sessionId: string | null;
     personId?: string;
     personEmail?: string;
+    runId?: string;
     surface:
       | 'check'
       | 'mcp'
@@ -1016,6 +1106,7 @@ export interface Answers {
           of: 'key' | 'connected_tool';
           atMost: number;
         };
+        marks?: string[];
       };
       personId?: string;
       shadow?: {
@@ -1025,6 +1116,8 @@ export interface Answers {
         ruleIndex: number | null;
       };
       traceId?: string;
+      runId?: string;
+      marks?: string[];
     }[];
     nextCursor: string | null;
   };
@@ -1162,6 +1255,7 @@ export interface Answers {
         of: 'key' | 'connected_tool';
         atMost: number;
       };
+      marks?: string[];
     };
     personId?: string;
     shadow?: {
@@ -1171,6 +1265,8 @@ export interface Answers {
       ruleIndex: number | null;
     };
     traceId?: string;
+    runId?: string;
+    marks?: string[];
     forwarded: {
       outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
       durationMs: number;
@@ -1353,6 +1449,7 @@ export interface Answers {
           of: 'key' | 'connected_tool';
           atMost: number;
         };
+        marks?: string[];
       };
       personId?: string;
       shadow?: {
@@ -1362,6 +1459,8 @@ export interface Answers {
         ruleIndex: number | null;
       };
       traceId?: string;
+      runId?: string;
+      marks?: string[];
     } | null;
     checkpoint: string;
   };
@@ -1704,9 +1803,12 @@ export interface Answers {
           of: 'key' | 'connected_tool';
           atMost: number;
         };
+        marks?: string[];
       };
       personId?: string;
       traceId?: string;
+      runId?: string;
+      marks?: string[];
       keyName: string;
     }[];
     nextCursor: string | null;

@@ -25,6 +25,8 @@ export type NewSession = Answers['POST /v1/sessions'];
 export type OwnSession = Answers['GET /v1/sessions']['sessions'][number];
 /** A session as an operator sees it. */
 export type Session = Answers['GET /admin/v1/sessions']['sessions'][number];
+/** What a run has read. */
+export type Run = Answers['GET /admin/v1/runs']['runs'][number];
 export type ConnectedTool = Answers['GET /admin/v1/keys/{id}/connected-tools']['connectedTools'][number];
 /** A server that wants each person's own sign-in. */
 export type MyServer = Answers['GET /admin/v1/me/servers']['servers'][number];

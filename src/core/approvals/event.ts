@@ -16,6 +16,8 @@ export interface ApprovalView {
   sessionId: string | null;
   /** The operator for whom the session acts; absent if it acts for nobody. */
   personId?: string;
+  /** The run of the call; absent if its policy uses no marks and no known values. */
+  runId?: string;
   surface: Surface;
   serverName: string;
   toolName: string;

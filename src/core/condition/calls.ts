@@ -58,7 +58,7 @@ export function functionPart(
       if (value instanceof Failure) return value;
       values.push(value);
     }
-    return call(values, frame.steps);
+    return call(values, frame.steps, frame.scope);
   };
   return { type: fitting.gives, run, offset };
 }

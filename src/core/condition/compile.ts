@@ -41,6 +41,7 @@ const NO_FIELDS: Readonly<Record<string, never>> = Object.freeze({});
 export class Compiler {
   readonly reads: Path[] = [];
   readonly tested: Path[] = [];
+  readonly calls = new Set<string>();
   readonly remarks: Remark[] = [];
   readonly patterns: UsedPattern[] = [];
   readonly #declarations: Declarations;
@@ -245,6 +246,7 @@ export class Compiler {
   #call(node: NodeOf<'call'>): Part {
     const { called, operands } = calledFunction(node, name => this.#isVariable(name));
     const parts = operands.map(each => this.value(each));
+    this.calls.add(called === 'matches' ? called : called.name);
     if (called !== 'matches') return functionPart(called, parts, node.offset);
     const { part, pattern, patternOffset } = matchesPart(parts, node, this.#isChecked);
     this.patterns.push(pattern);

@@ -3,28 +3,21 @@
 
 import type { UsedPattern } from './calls.ts';
 import { Compiler, type Declarations } from './compile.ts';
-import { numberText } from './convert.ts';
+import type { NumberResult } from './convert.ts';
 import { ConditionFault } from './fault.ts';
 import type { Frame, Remark, Scope } from './frame.ts';
 import { parseCondition } from './parser.ts';
 import { type Path, type Reading, readingsOf } from './reads.ts';
 import { Steps } from './steps.ts';
 import { BOOL, DOUBLE, fits, INT, type Type, typeText } from './types.ts';
-import {
-  BROKEN,
-  Double,
-  Failure,
-  NO_BOOL,
-  NO_NUMBER,
-  numberOf,
-  TOO_MUCH_WORK,
-  type Value,
-} from './values.ts';
+import { BROKEN, Failure, NO_BOOL, NO_NUMBER, numberOf, TOO_MUCH_WORK, type Value } from './values.ts';
 
 export type { UsedPattern } from './calls.ts';
 export type { Declarations } from './compile.ts';
+export { decimalOf, type NumberResult } from './convert.ts';
 export { ConditionFault } from './fault.ts';
 export type { Scope } from './frame.ts';
+export { KNOWN, type Knows } from './known.ts';
 export { isName, type Path, readOf } from './reads.ts';
 export { Steps } from './steps.ts';
 export * as types from './types.ts';
@@ -32,15 +25,14 @@ export { Failure } from './values.ts';
 
 const MAX_LENGTH = 4_096;
 
-/** An int, or a double; `decimalOf` gives its text. */
-export type NumberResult = number | bigint | Double;
-
 export interface Condition<R> {
   readonly source: string;
   /** What it reads, each as far as it is named by fields and literal keys, such as `args.customer.name`. */
   readonly reads: readonly Path[];
   /** What `has()` asks for. */
   readonly tested: readonly Path[];
+  /** The functions that it calls, by their names. */
+  readonly calls: ReadonlySet<string>;
   /** Those that it compares texts with. */
   readonly patterns: readonly UsedPattern[];
   /** For whoever wrote it; they change nothing about its result. */
@@ -80,7 +72,7 @@ export function compileCondition(
   const compiler = new Compiler(declarations, isChecked);
   const { type, run } = compiler.value(parseCondition(source));
   requireResult(type, wanted);
-  const { reads, tested, patterns, remarks, cost } = compiler;
+  const { reads, tested, calls, patterns, remarks, cost } = compiler;
 
   const evaluate = (scope: Scope, steps: Steps) => {
     if (!steps.spend(cost)) return TOO_MUCH_WORK;
@@ -98,11 +90,13 @@ export function compileCondition(
     if (wanted === 'bool') return typeof value === 'boolean' ? value : NO_BOOL;
     return numberOf(value) === null ? NO_NUMBER : value;
   };
-  const always = reads.length + tested.length === 0 ? evaluate({}, new Steps()) : null;
+  const depends = reads.length + tested.length > 0 || calls.has('known');
+  const always = depends ? null : evaluate({}, new Steps());
   return {
     source,
     reads,
     tested,
+    calls,
     patterns,
     remarks,
     constant: always instanceof Failure ? null : always,
@@ -115,14 +109,4 @@ function requireResult(type: Type, wanted: 'bool' | 'number'): void {
   const usable = (wanted === 'bool' ? [BOOL] : [INT, DOUBLE]).some(each => fits(each, type));
   const noun = wanted === 'bool' ? 'true or false' : 'a number';
   if (!usable) throw new ConditionFault(`the result has to be ${noun}, and this is ${typeText(type)}`, 0);
-}
-
-/**
- * The exact decimal text of a number: all digits of an int, the digits of an argument as they were written, and the
- * shortest form of every other double. Null if it has none.
- */
-export function decimalOf(number: NumberResult): string | null {
-  if (number instanceof Double && number.written !== null) return number.written;
-  const text = numberText(number);
-  return text instanceof Failure ? null : text;
 }

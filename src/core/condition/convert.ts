@@ -5,7 +5,7 @@ import {
   Double,
   double,
   doubleOf,
-  type Failure,
+  Failure,
   integer,
   isInt,
   NO_CONVERSION,
@@ -72,4 +72,17 @@ export function numberText(value: Value): string | Failure | null {
   // Implementations of CEL write these differently.
   if (!Number.isFinite(x)) return NO_CONVERSION;
   return Object.is(x, -0) ? '-0' : String(x);
+}
+
+/** An int, or a double; `decimalOf` gives its text. */
+export type NumberResult = number | bigint | Double;
+
+/**
+ * The exact decimal text of a number: all digits of an int, the digits of an argument as they were written, and the
+ * shortest form of every other double. Null if it has none.
+ */
+export function decimalOf(number: NumberResult): string | null {
+  if (number instanceof Double && number.written !== null) return number.written;
+  const text = numberText(number);
+  return text instanceof Failure ? null : text;
 }

@@ -3,6 +3,8 @@
 
 import { toDouble, toInt, toText } from './convert.ts';
 import { emailDomain } from './email.ts';
+import type { Scope } from './frame.ts';
+import { known } from './known.ts';
 import { sizeOf } from './maps.ts';
 import { pathJoin, pathWithin } from './path.ts';
 import { pathDecidesLater, pathSecret, weightOf } from './path-names.ts';
@@ -34,7 +36,7 @@ export interface FunctionOfLanguage {
   forms: readonly ('global' | 'method')[];
   overloads: readonly Overload[];
   /** None of the values is a failure, but each may have any type. */
-  call: (values: readonly Value[], steps: Steps) => Value;
+  call: (values: readonly Value[], steps: Steps, scope: Scope) => Value;
 }
 
 const LIST = listOf(DYN);
@@ -139,6 +141,11 @@ const ALL: readonly FunctionOfLanguage[] = [
   global('double', gives(DOUBLE, [DOUBLE], [INT], [STRING]), ([value], steps) => toDouble(value, steps)),
   global('string', gives(STRING, [STRING], [BOOL], [INT], [DOUBLE]), ([value]) => toText(value)),
   global('type', gives(TYPE, [DYN]), ([value]) => TYPE_NAMES.get(kindOf(value))!),
+  global(
+    'known',
+    gives(BOOL, [STRING], [INT], [DOUBLE], [listOf(STRING)], [listOf(INT)], [listOf(DOUBLE)]),
+    known,
+  ),
   ours('path.within', 2, BOOL, (path, root) => pathWithin(path!, root!)),
   ours('path.join', 2, STRING, (base, path) => pathJoin(base!, path!)),
   ours('path.secret', 1, BOOL, path => pathSecret(path!), weightOf),

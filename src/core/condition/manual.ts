@@ -38,6 +38,12 @@ export const MANUAL: readonly Entry[] = [
   entry('function', 'double', 'double(x): double', 'A number or a text as a number with a fraction.'),
   entry('function', 'string', 'string(x): string', 'A bool or a number as text.'),
   entry('function', 'type', 'type(x): type', 'The type of a value: type(args.x) == string.'),
+  entry(
+    'function',
+    'known',
+    'known(x): bool',
+    'Whether the person or a trusted tool has named this text or number, or each of a list, in this run.',
+  ),
   entry('method', 'all', 'list.all(x, condition): bool', 'Whether the condition holds for every element.'),
   entry('method', 'exists', 'list.exists(x, condition): bool', 'Whether it holds for at least one element.'),
   entry('method', 'exists_one', 'list.exists_one(x, condition): bool', 'Whether it holds for exactly one.'),

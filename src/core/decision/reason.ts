@@ -10,7 +10,7 @@ import type { Surface } from '../text/surface.ts';
 
 type Per = NonNullable<Limit['per']>;
 
-export type Reason =
+export type Reason = (
   | Relayed
   | OutsideScope
   | NoRule
@@ -20,7 +20,11 @@ export type Reason =
   | Drifted
   | UsedUp
   | NoSubject
-  | Unmetered;
+  | Unmetered
+) & {
+  /** The marks that the run had when the call was decided, in the order of the alphabet. */
+  marks?: string[] | undefined;
+};
 
 /** The key's setting forwards the call, and no rule has a say. */
 export interface Relayed {

@@ -9,8 +9,11 @@ import { HANDED_TO, type Reason, WHY_NOT_FREED } from './reason.ts';
 
 const MARK = '\u001e';
 
-export function recordedReason(reason: Reason): string {
-  return MARK + JSON.stringify(reason);
+/** `marks` are those of the run, in the order of the alphabet. */
+export function recordedReason(reason: Reason, marks: readonly string[] = []): string {
+  if (marks.length === 0) return MARK + JSON.stringify(reason);
+  const parts: [string, unknown][] = [...Object.entries(reason), ['marks', marks]];
+  return MARK + JSON.stringify(Object.fromEntries(parts.sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 /** The same for a reason that was shown, whose keys may stand in any order. */
@@ -106,6 +109,9 @@ const form = byField('code', FORMS);
 
 export const CODES = Object.keys(FORMS) as [Reason['code'], ...Reason['code'][]];
 
+/** The marks of the run may stand beside the parts of every code. */
 export function isReason(value: unknown): value is Reason {
-  return form(value);
+  if (!isObject(value) || value['marks'] === undefined) return form(value);
+  const { marks, ...parts } = value;
+  return Array.isArray(marks) && marks.length > 0 && marks.every(text) && form(parts);
 }

@@ -17,35 +17,50 @@ interface Given {
   personId: string | null;
   shadow: object | null;
   traceId: string | null;
+  runId: string | null;
+  marks: string | null;
 }
 
 /**
  * An entry has `personId` only if its session acts for somebody, and `shadow` only if a shadow judged the call. So those
  * without have the form, and thereby the hash, that they had before there were any. The trace id is not part of it: it says
- * nothing about the decision, and replicas of older versions, which do not know it, seal entries too.
+ * nothing about the decision, and replicas of older versions, which do not know it, seal entries too. Nor is the run. The
+ * marks of the run are part of the reason.
  */
-export type SealedEntry<Row extends Given> = Omit<Row, 'at' | 'personId' | 'shadow' | 'traceId'> & {
+export type SealedEntry<Row extends Given> = Omit<Row, 'at' | 'personId' | 'shadow' | Unsealed> & {
   at: string;
   personId?: string;
   shadow?: NonNullable<Row['shadow']>;
 };
 
+type Unsealed = 'traceId' | 'runId' | 'marks';
+
 export function sealedEntry<Row extends Given>(row: Row): SealedEntry<Row> {
-  const { personId, shadow, traceId: _, ...rest } = row;
+  const { personId, shadow, traceId: _, runId: __, marks: ___, ...rest } = row;
   const sealed: object = Object.assign(rest, { at: new Date(row.at).toISOString() });
   if (personId !== null) Object.assign(sealed, { personId });
   if (shadow !== null) Object.assign(sealed, { shadow });
   return sealed as SealedEntry<Row>;
 }
 
-/** It has no `reasonCode` if an earlier version recorded the call, in a sentence; nor `traceId` if it was not traced. */
-export type ShownEntry<Row extends Given> = SealedEntry<Row> & { reasonCode?: Reason; traceId?: string };
+/**
+ * It has no `reasonCode` if an earlier version recorded the call, in a sentence; nor `traceId` if it was not traced; nor
+ * `runId` if nothing is remembered of runs; nor `marks` if the run had none.
+ */
+export type ShownEntry<Row extends Given> = SealedEntry<Row> & {
+  reasonCode?: Reason;
+  traceId?: string;
+  runId?: string;
+  marks?: string[];
+};
 
 export function shownEntry<Row extends Given>(row: Row): ShownEntry<Row> {
   const shown: ShownEntry<Row> = sealedEntry(row);
   const reasonCode = readReason(row.reason);
   if (reasonCode !== null) Object.assign(shown, { reason: reasonText(reasonCode, row), reasonCode });
   if (row.traceId !== null) Object.assign(shown, { traceId: row.traceId });
+  if (row.runId !== null) Object.assign(shown, { runId: row.runId });
+  if (reasonCode?.marks !== undefined) Object.assign(shown, { marks: reasonCode.marks });
   return shown;
 }
 
@@ -72,17 +87,19 @@ const SHADOW_FIELDS = ['decision', 'policyId', 'policyVersion', 'ruleIndex'] as 
 
 /** The leaf hash of an entry, sealed or shown: the hash of its canonical JSON as it was sealed. */
 export function entryLeaf(entry: object): Hash {
-  if (!('traceId' in entry) && !('reasonCode' in entry)) return leafHash(entryText(entry));
-  const { traceId: _, ...others } = entry as { traceId?: unknown };
+  if (!('traceId' in entry) && !('reasonCode' in entry) && !('runId' in entry))
+    return leafHash(entryText(entry));
+  const { traceId: _, runId: __, ...others } = entry as { traceId?: unknown; runId?: unknown };
   return leafHash(entryText(withRecordedReason(others)));
 }
 
-/** A sentence that the code does not say stays, so that whoever changes it changes the hash. */
+/** A sentence or marks that the code does not say stay, so that whoever changes them changes the hash. */
 function withRecordedReason(shown: object): object {
-  const { reasonCode, ...sealed } = shown as Record<string, unknown>;
+  const { reasonCode, marks, ...sealed } = shown as Record<string, unknown>;
   const { serverName, toolName, reason } = sealed;
   if (typeof serverName !== 'string' || typeof toolName !== 'string' || !isReason(reasonCode)) return shown;
   if (reasonText(reasonCode, { serverName, toolName }) !== reason) return shown;
+  if (JSON.stringify(marks) !== JSON.stringify(reasonCode.marks)) return shown;
   return { ...sealed, reason: recordedAgain(reasonCode) };
 }
 

@@ -34,6 +34,8 @@ export type OcsfEntry = ShownEntry<{
   latencyMs: number;
   shadow: object | null;
   traceId: string | null;
+  runId: string | null;
+  marks: string | null;
 }>;
 
 interface Outcome {

@@ -28,6 +28,10 @@ export interface CompiledPolicy extends Policy {
   compiled: ReadonlyMap<number, CompiledRule>;
   /** Whether a condition reads what tools say about themselves. */
   readsAnnotations: boolean;
+  /** Whether a rule gives marks, or a condition reads those of the run. */
+  usesMarks: boolean;
+  /** Whether a rule makes values known, or a condition asks which are. */
+  usesKnown: boolean;
 }
 
 /** Throws when a stored policy cannot be used: no call is decided by a part of it. */
@@ -39,11 +43,14 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
   rules.forEach((rule, index) => {
     if (hasMore(rule)) compiled.set(index, compileRule(rule, compiledLimits));
   });
+  const all = [...compiled.values()];
   return {
     ...policy,
     index: new RuleIndex(rules, limits),
     compiled,
-    readsAnnotations: [...compiled.values()].some(rule => ruleReads(rule, 'tool', 'annotations')),
+    readsAnnotations: all.some(rule => ruleReads(rule, 'tool', 'annotations')),
+    usesMarks: rules.some(rule => rule.marks !== undefined) || all.some(rule => ruleReads(rule, 'marks')),
+    usesKnown: rules.some(rule => rule.known !== undefined) || all.some(ruleAsksKnown),
   };
 }
 
@@ -68,7 +75,15 @@ function compileLimit(name: string, limit: Limit): CompiledLimit {
 }
 
 /** Whether a condition or the limit of a rule reads a variable, or a field of it. */
-export function ruleReads({ conditions, limit }: CompiledRule, ...wanted: readonly string[]): boolean {
-  const all = limit?.sum ? [...conditions, limit.sum] : conditions;
-  return all.some(each => readOf(each, ...wanted) !== undefined);
+export function ruleReads(rule: CompiledRule, ...wanted: readonly string[]): boolean {
+  return expressionsOf(rule).some(each => readOf(each, ...wanted) !== undefined);
+}
+
+/** Whether a condition or the limit of a rule calls `known()`. */
+export function ruleAsksKnown(rule: CompiledRule): boolean {
+  return expressionsOf(rule).some(each => each.calls.has('known'));
+}
+
+function expressionsOf({ conditions, limit }: CompiledRule): readonly Condition<unknown>[] {
+  return limit?.sum ? [...conditions, limit.sum] : conditions;
 }

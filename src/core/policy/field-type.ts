@@ -13,7 +13,7 @@ export interface FieldType<T> {
   /** The values, for people, in Markdown. */
   words: string;
   /** The values that an editor offers, or where it finds them. */
-  offers?: readonly string[] | 'arguments' | 'channels' | 'conditions' | 'limits' | 'zones';
+  offers?: readonly string[] | 'arguments' | 'channels' | 'conditions' | 'limits' | 'marks' | 'zones';
   /** Whether texts need no quotes, because YAML takes none of them for anything else. */
   bare?: boolean;
   /** The fields of an object. */
@@ -33,8 +33,11 @@ export interface Field<T = unknown> {
   help: string;
   example: T;
   needed?: true;
-  /** The rules that may have it, if not all: `asking` means those that can lead to a question to people. */
-  only?: 'allow' | 'asking';
+  /**
+   * The rules that may have it, if not all: `asking` means those that can lead to a question to people, `passing` those
+   * that can let a call pass.
+   */
+  only?: 'allow' | 'asking' | 'passing';
 }
 
 /** In the order in which they are written. */
@@ -199,4 +202,5 @@ export const ONLY = {
     fault: 'is only for require_approval rules, and for allow rules whose limit has beyond: require_approval',
     help: 'Only for `require_approval` rules, and for `allow` rules whose limit has `beyond: require_approval`.',
   },
+  passing: { fault: 'is not for deny rules', help: 'Not for `deny` rules.' },
 } as const;

@@ -41,6 +41,11 @@ export function conditionsOf({ when = [] }: Rule): readonly string[] {
   return typeof when === 'string' ? [when] : when;
 }
 
+/** The marks that a rule gives, as a list. */
+export function marksOf({ marks = [] }: Pick<Rule, 'marks'>): readonly string[] {
+  return typeof marks === 'string' ? [marks] : marks;
+}
+
 /** A rule as messages name it: `rule 2`, and its name behind that if it has one. */
 export function ruleLabel(index: number, rule: Pick<Rule, 'name'> | undefined): string {
   return rule?.name === undefined ? `rule ${index}` : `rule ${index} "${rule.name}"`;

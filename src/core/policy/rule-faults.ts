@@ -3,6 +3,7 @@
 // administration and the guard all ask here, so they refuse the same policies.
 
 import { ConditionFault, type UsedPattern } from '../condition/condition.ts';
+import { MAX_MARKS } from '../flows/names.ts';
 import { didYouMean } from '../text/did-you-mean.ts';
 import { parseGrantDuration } from '../time/duration.ts';
 import { parseHours } from '../time/hours.ts';
@@ -10,8 +11,8 @@ import { compileSum, compileWhen } from './compiled-policy.ts';
 import { below, ONLY, single, type ValueFault } from './field-type.ts';
 import { limitFault } from './limit.ts';
 import { LIMIT_FIELDS } from './limit-fields.ts';
-import { ASKS, conditionsOf, type Rule } from './policy.ts';
-import { ASKING_FIELDS, fieldOf, type RuleField } from './rule-fields.ts';
+import { ASKS, conditionsOf, FREEDOM, marksOf, type Rule } from './policy.ts';
+import { ASKING_FIELDS, fieldOf, isReadLater, PASSING_FIELDS, type RuleField } from './rule-fields.ts';
 
 /** The names and indexes that lead to a part of a policy, such as `rules 3 when 0`. */
 export type Path = readonly (string | number)[];
@@ -33,17 +34,17 @@ export const MAX_CONDITIONS = 2_000;
 export const MAX_LIMITS = 1_000;
 /** The most instructions of all different patterns of a policy. To compile so many takes a quarter of a second. */
 export const MAX_INSTRUCTIONS = 50_000;
-/** The most items in the lists `show` and `notify` of all rules together. */
+/** The most items in the lists `show`, `notify` and `marks` of all rules together. */
 export const MAX_LISTED = 20_000;
 /** So many wrong names are compared with those of all limits: with 1,000 long ones, that takes 75 ms each. */
 const MAX_SUGGESTED = 5;
 const MAX_SHOWN = 20;
 const LIMIT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
-/** What is wrong with a field of a rule by itself, or null. The fields about questions are left to policyFaults. */
-export function fieldFault(field: RuleField, value: unknown): string | null {
-  const { type, only } = fieldOf(field);
-  return only === 'asking' ? null : (type.faults(value)[0]?.message ?? null);
+/** What is wrong with a field of a rule by itself, or null. Those that are read later are left to policyFaults. */
+export function fieldFault(name: RuleField, value: unknown): string | null {
+  const field = fieldOf(name);
+  return isReadLater(field) ? null : (field.type.faults(value)[0]?.message ?? null);
 }
 
 export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
@@ -57,6 +58,7 @@ export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Faul
     ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit, patterns)),
     ...rules.flatMap((rule, index) => inRule(index, ruleFaults(rule, limits, similarLimit, patterns))),
     ...repeatedNames(rules),
+    ...tooManyMarks(rules),
   ];
 }
 
@@ -68,7 +70,7 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
   let listed = 0;
   for (const rule of rules) {
     conditions += conditionsOf(rule).length;
-    for (const list of [rule.show, rule.notify, partOf(rule.escalate, 'notify')])
+    for (const list of [rule.show, rule.notify, partOf(rule.escalate, 'notify'), rule.marks])
       if (Array.isArray(list)) listed += list.length;
   }
   if (conditions > MAX_CONDITIONS)
@@ -77,7 +79,7 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
     ? [
         fault(
           ['rules'],
-          `the lists "show" and "notify" of a policy have at most ${MAX_LISTED} items together`,
+          `the lists "show", "notify" and "marks" of a policy have at most ${MAX_LISTED} items together`,
         ),
       ]
     : [];
@@ -118,7 +120,8 @@ function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest, pat
   if (typeof hours === 'string') found.push(fault(['during'], hours));
   const wrongLimit = limit === undefined ? null : namedLimitFault(rule, limit, limits, similarLimit);
   if (wrongLimit !== null) found.push(fault(['limit'], wrongLimit));
-  for (const { path, message } of askingFaults(rule, limits)) found.push(fault(path, message));
+  for (const { path, message } of [...passingFaults(rule), ...askingFaults(rule, limits)])
+    found.push(fault(path, message));
   return found;
 }
 
@@ -134,6 +137,18 @@ function repeatedNames(rules: readonly Rule[]): Fault[] {
 }
 const REPEATED_NAME = 'must be unique in the policy, but an earlier rule has the same name';
 
+/** Only the first mark that is too many is reported. */
+function tooManyMarks(rules: readonly Rule[]): Fault[] {
+  const names = new Set<string>();
+  for (const [index, rule] of rules.entries()) {
+    if (rule.marks === undefined || fieldOf('marks').type.faults(rule.marks).length > 0) continue;
+    for (const name of marksOf(rule)) names.add(name);
+    if (names.size > MAX_MARKS) return [fault(['rules', index, 'marks'], TOO_MANY_MARKS)];
+  }
+  return [];
+}
+const TOO_MANY_MARKS = `brings the marks of the policy to more than ${MAX_MARKS}`;
+
 function namedLimitFault(
   { action }: Rule,
   limit: string,
@@ -147,6 +162,15 @@ function namedLimitFault(
   const shown = known.length > MAX_SHOWN ? [...known.slice(0, MAX_SHOWN), '…'] : known;
   const meant = similarLimit(limit);
   return `names no limit of this policy; known: ${shown.join(', ')}${meant && `.${meant}`}`;
+}
+
+function passingFaults(rule: Rule): ValueFault[] {
+  return PASSING_FIELDS.flatMap(field => {
+    const value = rule[field];
+    if (value === undefined) return [];
+    if (FREEDOM[rule.action] === FREEDOM.deny) return single(ONLY.passing.fault, field);
+    return below(field, fieldOf(field).type.faults(value));
+  });
 }
 
 /** Nothing is known of the types of these fields yet: whether a rule may have them depends on its limit. */

@@ -2,6 +2,7 @@
 // readers refuse (rule-faults.ts adds what depends on other fields), the API's document, the editor's help and the table
 // in docs/policies.md.
 
+import { MAX_MARKS, markFault } from '../flows/names.ts';
 import { MAX_PATH, parsePath, parseQuestion } from '../text/argument-path.ts';
 import { groupFault, textFault } from '../text/name.ts';
 import { DAY } from '../time/duration.ts';
@@ -79,6 +80,20 @@ const channels: FieldType<readonly string[]> = {
   offers: 'channels',
 };
 
+const listedMarks = list(
+  MAX_MARKS,
+  'names of marks',
+  'must be the name of a mark, or a list of names, such as [untrusted, private]',
+  markFault,
+);
+
+const marks: FieldType<string | readonly string[]> = {
+  faults: value => (typeof value === 'string' ? single(markFault(value)) : listedMarks.faults(value)),
+  schema: { anyOf: [{ type: 'string' }, listedMarks.schema] },
+  words: `the name of a mark, or ${listedMarks.words}`,
+  offers: 'marks',
+};
+
 /** At least `group` or `proof` is given. */
 const APPROVERS = {
   group: {
@@ -147,6 +162,18 @@ export const RULE = {
     example: 'refunds',
     only: 'allow',
   },
+  marks: {
+    type: marks,
+    help: 'What a call that the rule lets pass brings into its run; conditions see it as `marks` from then on.',
+    example: ['untrusted'],
+    only: 'passing',
+  },
+  known: {
+    type: choice(['results']),
+    help: 'What the results of its calls name is known in their run, which conditions ask with `known()`.',
+    example: 'results',
+    only: 'passing',
+  },
   show: {
     type: paths,
     help: 'The arguments that approvers see, each with its path.',
@@ -200,6 +227,13 @@ export const RULE_FIELDS = Object.keys(RULE) as readonly RuleField[];
 
 /** What a rule that asks for approval says about people: what they see, who of them may answer, and who is told. */
 export const ASKING_FIELDS = RULE_FIELDS.filter(field => fieldOf(field).only === 'asking');
+/** What a call that the rule lets pass means for its run. */
+export const PASSING_FIELDS = RULE_FIELDS.filter(field => fieldOf(field).only === 'passing');
+
+/** Whether a field is looked at once the rest of the rule is known, because it depends on it who may have the field. */
+export function isReadLater({ only }: Pick<Field, 'only'>): boolean {
+  return only === 'asking' || only === 'passing';
+}
 
 export function fieldOf(name: RuleField): Field {
   return RULE[name];

@@ -3,7 +3,8 @@
 
 import type { AgentCall } from '../agents/acts.ts';
 import type { Renaming } from '../agents/renaming.ts';
-import { type Declarations, Failure, type Scope, types } from '../condition/condition.ts';
+import { type Declarations, Failure, KNOWN, type Knows, type Scope, types } from '../condition/condition.ts';
+import { comparable, comparableNumber } from '../flows/words.ts';
 import type { Surface } from '../text/surface.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
@@ -52,13 +53,29 @@ export interface Situation {
   keyId: string;
   keyName: string;
   /** Null when the call is made with the key itself. */
-  session: { id: string; label: string } | null;
+  session: SessionFacts | null;
   /** Null unless somebody signed in. */
   person: Person | null;
   /** What the accepted definition of the tool says about itself; null where no definition is known. */
   annotations: JsonObject | null;
   /** What a coding agent's door says of the call; absent on every other surface. */
   agent?: AgentCall | undefined;
+  /** What the run has met before this call; absent where nothing is remembered of it. */
+  run?: RunFacts | undefined;
+}
+
+interface SessionFacts {
+  id: string;
+  label: string;
+  /** What its owner said of it when it was minted. */
+  attributes?: JsonObject | undefined;
+}
+
+/** What is remembered of a run: the calls that belong together. */
+export interface RunFacts {
+  marks: readonly string[];
+  /** Whether somebody who is trusted has named a value, given as texts are compared (core/flows/words.ts). */
+  knows: (comparable: string) => boolean | Failure;
 }
 
 const { BOOL, DYN, STRING, listOf, mapOf, structOf } = types;
@@ -73,7 +90,10 @@ export const VARIABLES: Declarations = {
     annotations: { type: ANYTHING, optional: true },
   }),
   key: structOf({ name: { type: STRING } }),
-  session: structOf({ label: { type: STRING, optional: true } }),
+  session: structOf({
+    label: { type: STRING, optional: true },
+    attributes: { type: ANYTHING, optional: true },
+  }),
   person: structOf({
     email: { type: STRING, optional: true },
     groups: { type: listOf(STRING), optional: true },
@@ -87,21 +107,37 @@ export const VARIABLES: Declarations = {
     fetches: { type: listOf(STRING), optional: true },
     plans: { type: BOOL, optional: true },
   }),
+  marks: listOf(STRING),
 };
 
 /** The values of the variables for one call. */
 export function scopeOf(call: ToolCall, situation: Situation): Scope {
-  const { annotations, keyName, session, person, surface } = situation;
+  const { annotations, keyName, session, person, surface, run } = situation;
   // A condition that reads an absent variable fails. Without arguments `args` is empty, and `has()` is false.
   const args = call.unseen ? undefined : (situation.args ?? {});
   return {
     args,
     tool: { server: call.serverName, name: call.toolName, ...(annotations === null ? {} : { annotations }) },
     key: { name: keyName },
-    session: session === null ? {} : { label: session.label },
-    person: person === null ? {} : known(person),
+    session: session === null ? {} : sessionScope(session),
+    person: person === null ? {} : personScope(person),
     surface,
     agent: situation.agent === undefined ? {} : agentScope(situation.agent),
+    marks: run === undefined ? NO_MARKS : run.marks,
+    [KNOWN]: run === undefined ? undefined : knownBy(run),
+  };
+}
+
+const NO_MARKS: readonly string[] = [];
+
+function sessionScope({ label, attributes }: SessionFacts) {
+  return attributes === undefined ? { label } : { label, attributes };
+}
+
+function knownBy({ knows }: RunFacts): Knows {
+  return (kind, written) => {
+    const compared = kind === 'text' ? comparable(written) : comparableNumber(written);
+    return compared !== null && knows(compared);
   };
 }
 
@@ -119,7 +155,7 @@ function agentScope({ folder, acts }: AgentCall) {
 }
 
 /** An e-mail that is not verified is absent: a condition that reads it fails. */
-function known({ email, groups, unverified }: Person): { email?: string; groups: string[] } {
+function personScope({ email, groups, unverified }: Person): { email?: string; groups: string[] } {
   return { ...(!unverified && { email }), groups: [...groups] };
 }
 
@@ -144,5 +180,7 @@ export function scopeOfRecollection({ serverName, toolName, keyName, inPersonsNa
     person: inPersonsName ? NOT_KNOWN : {},
     surface: NOT_KNOWN,
     agent: NOT_KNOWN,
+    marks: NOT_KNOWN,
+    [KNOWN]: NOT_KNOWN,
   };
 }

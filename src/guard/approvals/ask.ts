@@ -12,6 +12,7 @@ import type { KeyFacts } from '../../store/keys.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { insertNotification } from '../../store/notifications.ts';
 import type { PersonFacts } from '../../store/people.ts';
+import type { RunMark } from '../../store/runs.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { emit } from '../outgoing/outbox.ts';
@@ -54,6 +55,7 @@ export function ask(
     person,
     carriers,
     subscribers,
+    marks,
     now,
   }: {
     /** For people. */
@@ -65,6 +67,8 @@ export function ask(
     person: PersonFacts | null;
     carriers: readonly Carrier[];
     subscribers: readonly Subscriber[];
+    /** The marks of the run. */
+    marks: readonly RunMark[];
     now: number;
   },
 ): ApprovalRecord {
@@ -100,6 +104,8 @@ export function ask(
     votesNeeded,
     // The digests serve bound grants. An approval by several votes, or with proof, opens no grant.
     valueDigests: votesNeeded > 1 || proof !== null ? null : valueDigests(deps.vault, id, args, folder),
+    runId: entry.runId,
+    runMarks: marks.length === 0 ? null : JSON.stringify(marks),
   };
   const { token, hash } = mintToken('approval');
   insertApproval(tx, approval, hash);

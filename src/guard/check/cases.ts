@@ -14,11 +14,14 @@ import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import type { Annotations } from './annotations.ts';
 import { LATER } from './commit.ts';
-import { CredentialFacts, DefinitionFacts } from './facts.ts';
+import { CredentialFacts, DefinitionFacts, type Live } from './facts.ts';
 import type { KeyTurns } from './key-turns.ts';
 import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
+import type { Run } from './run.ts';
+import { openRuns, type RunCase, settle } from './run-cases.ts';
+import type { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
 
 /** A request whose credential is valid, with what was found about it. */
@@ -33,6 +36,8 @@ export interface Case {
   metered: Metered | null;
   /** What was found about the call by the shadow of the key; null if none judges it. */
   shadow: Considered | null;
+  /** Null if neither the policy of the key nor its shadow uses marks or known values. */
+  run: RunCase | null;
 }
 
 /** Whether the call is decided in this group. */
@@ -49,6 +54,8 @@ export interface GroupMemory {
 export interface Group {
   cases: readonly (Case | GuardError | typeof LATER)[];
   definitions: DefinitionFacts;
+  /** Null if no call of the group has a run. */
+  runs: Runs | null;
   now: number;
   /** Null if the group decides no calls that count against a limit. */
   limitTime: LimitTime | null;
@@ -71,8 +78,11 @@ export async function readGroup(
 ): Promise<Group> {
   const facts = await readFacts(deps, tx, requests, meters);
   const found = await withPolicies(tx, requests, facts, memory);
+  const runs = await openRuns(deps, tx, found.filter(isReady), facts.now);
   const cases = evaluated(found, requests, facts, memory.annotations, turns);
-  return { cases, definitions: facts.definitions, now: facts.now, limitTime: facts.limitTime };
+  if (runs !== null) await settle(tx, runs, cases.filter(isCase));
+  const { definitions, now, limitTime } = facts;
+  return { cases, definitions, runs, now, limitTime };
 }
 
 interface GroupFacts {
@@ -98,12 +108,11 @@ async function readFacts(
 }
 
 /** A request whose credential is valid, with the policies that judge it. */
-interface Ready {
+interface Ready extends Live {
   request: CheckRequest;
-  key: KeyFacts;
-  person: PersonFacts | null;
   policy: CompiledPolicy;
   shadow: CompiledPolicy | null;
+  run: Run | null;
 }
 
 /** Also loads the annotations of those tools whose policies read them. */
@@ -114,13 +123,13 @@ async function withPolicies(
   { policies, annotations }: GroupMemory,
 ): Promise<(Ready | GuardError)[]> {
   await policies.load(tx, credentials.policyVersions());
-  const found = requests.map(request => {
+  const found = requests.map((request): Ready | GuardError => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
-    const { key, person } = live;
+    const { key } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
-    return { request, key, person, policy, shadow: shadowOf(key, policies) };
+    return { request, ...live, policy, shadow: shadowOf(key, policies), run: null };
   });
   const reading = found.filter(readsAnnotations);
   if (reading.length > 0)
@@ -129,6 +138,10 @@ async function withPolicies(
       reading.map(each => each.request),
     );
   return found;
+}
+
+function isReady(each: Ready | GuardError): each is Ready {
+  return !(each instanceof GuardError);
 }
 
 function readsAnnotations(each: Ready | GuardError): each is Ready {
@@ -191,33 +204,72 @@ function caseOf(
   now: number,
   room: boolean,
 ): Case {
-  const { request, key, person, policy } = ready;
+  const { request, key, person, policy, run } = ready;
   const judging = ready.shadow !== null && (room || ready.shadow.compiled.size === 0) ? ready.shadow : null;
-  const situation = situationOf(ready, policy, annotations, now);
-  const considered = consider(policy, request.call, request.principal.scope, situation);
-  const shadow = judging && considerShadow(judging, request, situationOf(ready, judging, annotations, now));
-  return { request, key, person, drift, considered, metered: meteredBy(considered, key.id), shadow };
+  const asked = run?.asked;
+  const considered = consideredBy(ready, policy, annotations, now);
+  const shadow = judging && shadowBy(ready, judging, annotations, now);
+  const made: Case = {
+    request,
+    key,
+    person,
+    drift,
+    considered,
+    metered: meteredBy(considered, key.id),
+    shadow,
+    run: null,
+  };
+  if (run !== null)
+    made.run = {
+      run,
+      marks: run.marks,
+      unsettled: run.asked !== asked,
+      again: () => consideredBy(ready, policy, annotations, now),
+      shadowAgain: () => judging && shadowBy(ready, judging, annotations, now),
+    };
+  return made;
 }
 
-/** What one of its policies may know. */
+function consideredBy(
+  ready: Ready,
+  policy: CompiledPolicy,
+  annotations: Annotations,
+  now: number,
+): Considered {
+  const { call, principal } = ready.request;
+  return consider(policy, call, principal.scope, situationOf(ready, policy, annotations, now, null));
+}
+
+function shadowBy(
+  ready: Ready,
+  policy: CompiledPolicy,
+  annotations: Annotations,
+  now: number,
+): Considered | null {
+  return considerShadow(policy, ready.request, situationOf(ready, policy, annotations, now, policy.id));
+}
+
+/** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */
 function situationOf(
-  { request, key, person }: Ready,
+  { request, key, person, run }: Ready,
   { readsAnnotations }: CompiledPolicy,
   annotations: Annotations,
   now: number,
+  shadow: string | null,
 ): Situation {
   const { principal, args, surface } = request;
-  const { sessionId, sessionLabel = '' } = principal;
+  const { sessionId, sessionLabel = '', attributes } = principal;
   return {
     now,
     surface,
     args,
     keyId: key.id,
     keyName: key.name,
-    session: sessionId === null ? null : { id: sessionId, label: sessionLabel },
+    session: sessionId === null ? null : { id: sessionId, label: sessionLabel, attributes },
     person,
     annotations: readsAnnotations ? annotations.of(request) : null,
     agent: request.agent,
+    run: run?.facts(shadow),
   };
 }
 

@@ -15,6 +15,7 @@ import { AskingCalls, type AskingTurns, digestOf, hasLarge } from './asking.ts';
 import { type Group, type GroupMemory, isCase, type Reading, readGroup } from './cases.ts';
 import type { DecidedGroup, GroupWork } from './commit.ts';
 import { KeyTurns } from './key-turns.ts';
+import { Learner } from './learner.ts';
 import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
@@ -27,6 +28,8 @@ export interface CheckMemory extends GroupMemory {
   /** The order in which keys have their turns for large pieces of work. */
   turns: CallerTurns;
   meteredCalls: MeteredCalls;
+  /** Null: the groups make one of their own. */
+  learner: Learner | null;
 }
 
 export class CheckWork implements GroupWork<CheckRequest, Verdict> {
@@ -36,6 +39,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   readonly #log = new AuditWriter();
   readonly #reading: Reading;
   readonly #asking: AskingTurns;
+  readonly #learner: Learner;
 
   /**
    * `movesMetered`: calls that count against a limit are decided in other groups, whose locks only they wait for. `clock`
@@ -49,6 +53,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   ) {
     this.#deps = deps;
     this.#memory = memory;
+    this.#learner = memory.learner ?? new Learner(deps, memory.turns);
     this.#movesMetered = movesMetered;
     this.#reading = { memory, meters: !movesMetered, turns: new KeyTurns() };
     this.#asking = { turns: new KeyTurns(), clock };
@@ -91,7 +96,8 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     limits?.write(tx);
     asking?.approvals.write(tx);
     await this.#log.insert(tx, entries);
-    return { results, afterCommit: () => this.#committed(round) };
+    group.runs?.write(tx);
+    return { results, afterCommit: () => this.#committed(round), beforeAnswer: round.beforeAnswer };
   }
 
   /** Reads what only some calls depend on: limits, shadows, and what is known of approvals. */
@@ -104,7 +110,19 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     ]);
     const deps = this.#deps;
     const asking = await AskingCalls.read(deps, tx, group, limits, this.#asking);
-    return { deps, tx, group, limits, shadows, asking, entries: [], afterCommit: [], hasOpened: false };
+    return {
+      deps,
+      tx,
+      group,
+      limits,
+      shadows,
+      asking,
+      entries: [],
+      afterCommit: [],
+      beforeAnswer: null,
+      hasOpened: false,
+      learner: this.#learner,
+    };
   }
 
   #committed({ afterCommit, hasOpened }: Round): void {
@@ -125,11 +143,12 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
   }
 }
 
-export function newMemory(turns = new CallerTurns()): CheckMemory {
+export function newMemory(turns = new CallerTurns(), learner: Learner | null = null): CheckMemory {
   return {
     turns,
     policies: new CompiledPolicies(),
     annotations: new Annotations(),
     meteredCalls: new MeteredCalls(),
+    learner,
   };
 }

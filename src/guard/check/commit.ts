@@ -42,6 +42,8 @@ export interface DecidedGroup<Result> {
   results: Outcome<Result>[];
   /** Called once the results are committed. */
   afterCommit: () => void;
+  /** What has to be done after the commit and before a request is answered, by its place. It does not fail. */
+  beforeAnswer?: ReadonlyMap<number, () => Promise<void>> | null;
 }
 
 export interface GroupWork<Item, Result> {
@@ -72,7 +74,7 @@ export class GroupCommit<Item, Result> {
   /** The checks of the group under way that are decided in a later group. */
   readonly #later = new Set<Waiting<Item, Result>>();
   #running: Promise<void> | null = null;
-  /** The preparations that are under way. */
+  /** What is under way for single requests, before their group or after it. */
   readonly #preparing = new Set<Promise<void>>();
 
   /**
@@ -239,8 +241,12 @@ export class GroupCommit<Item, Result> {
       took: performance.now() - startedAt,
     });
     decided.afterCommit();
-    for (const [index, each] of group.entries())
-      this.#answer(each, decided.results[index] as Outcome<Result>);
+    for (const [index, each] of group.entries()) {
+      const first = decided.beforeAnswer?.get(index);
+      const result = decided.results[index] as Outcome<Result>;
+      if (first === undefined) this.#answer(each, result);
+      else this.#answerAfter(first(), each, result);
+    }
     return null;
   }
 
@@ -254,6 +260,14 @@ export class GroupCommit<Item, Result> {
       commit.set({ 'toolgate.group_size': group.length });
       commit.end(failure);
     }
+  }
+
+  #answerAfter(first: Promise<void>, each: Waiting<Item, Result>, result: Outcome<Result>): void {
+    const done = first.then(() => {
+      this.#preparing.delete(done);
+      this.#answer(each, result);
+    });
+    this.#preparing.add(done);
   }
 
   #answer(each: Waiting<Item, Result>, result: Outcome<Result>): void {

@@ -43,9 +43,12 @@ export function verdictOf(entry: AuditEntry, decided: Decided): Verdict {
   return verdict;
 }
 
-export function auditEntry({ request, person, considered: { policy } }: Case, decided: Decided): AuditEntry {
+export function auditEntry(each: Case, decided: Decided): AuditEntry {
+  const { request, person, considered, run } = each;
+  const { policy } = considered;
   const { principal, call, surface, startedAt, span } = request;
   const id = newId();
+  const marks = run === null ? NO_MARKS : run.run.marks;
   return {
     id,
     at: timeOfId(id),
@@ -56,7 +59,7 @@ export function auditEntry({ request, person, considered: { policy } }: Case, de
     serverName: call.serverName,
     toolName: call.toolName,
     decision: decided.decision,
-    reason: recordedReason(decided.reason),
+    reason: recordedReason(decided.reason, marks),
     policyId: policy.id,
     policyVersion: policy.version,
     ruleIndex: decided.ruleIndex,
@@ -64,5 +67,9 @@ export function auditEntry({ request, person, considered: { policy } }: Case, de
     latencyMs: Math.round(performance.now() - startedAt),
     shadow: null,
     traceId: span?.traceId ?? null,
+    runId: run === null ? null : run.run.found.id,
+    marks: marks.length === 0 ? null : marks.join(' '),
   };
 }
+
+const NO_MARKS: readonly string[] = [];

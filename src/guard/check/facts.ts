@@ -23,7 +23,10 @@ export class CredentialFacts {
     this.#people = people;
   }
 
-  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<CredentialFacts> {
+  static async read(
+    tx: Transaction,
+    requests: readonly Pick<CheckRequest, 'principal'>[],
+  ): Promise<CredentialFacts> {
     const keyIds = new Set<string>();
     const sessionIds = new Set<string>();
     for (const { principal } of requests) {
@@ -48,18 +51,27 @@ export class CredentialFacts {
     }
   }
 
-  /** The key and the person, or null if the credential is no longer valid. */
-  live({ principal }: CheckRequest, now: number): { key: KeyFacts; person: PersonFacts | null } | null {
+  /** Null if the credential is no longer valid. */
+  live({ principal }: Pick<CheckRequest, 'principal'>, now: number): Live | null {
     const key = this.#keys.get(principal.keyId);
     if (key === undefined || !keyLives(key, now)) return null;
-    if (principal.sessionId === null) return { key, person: null };
+    if (principal.sessionId === null) return { key, person: null, sessionEndsAt: null };
     const session = this.#sessions.get(principal.sessionId);
     if (session === undefined || session.revokedAt !== null || session.expiresAt <= now) return null;
     if (principal.until !== undefined && principal.until <= now) return null;
-    if (session.personId === null) return { key, person: null };
+    const sessionEndsAt = session.expiresAt;
+    if (session.personId === null) return { key, person: null, sessionEndsAt };
     const person = this.#people.of(session, key.id);
-    return person === null ? null : { key, person };
+    return person === null ? null : { key, person, sessionEndsAt };
   }
+}
+
+/** What a valid credential stands for. */
+export interface Live {
+  key: KeyFacts;
+  /** The person for whom the session acts; null if it acts for nobody. */
+  person: PersonFacts | null;
+  sessionEndsAt: number | null;
 }
 
 /** The people for whom sessions of a group act, and whether their keys are open to them. */
@@ -74,7 +86,10 @@ class PeopleFacts {
 
   static readonly #nobody = new PeopleFacts([], []);
 
-  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<PeopleFacts> {
+  static async read(
+    tx: Transaction,
+    requests: readonly Pick<CheckRequest, 'principal'>[],
+  ): Promise<PeopleFacts> {
     const personIds = new Set<string>();
     const keyIds = new Set<string>();
     for (const { principal } of requests) {

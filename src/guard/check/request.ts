@@ -11,6 +11,7 @@ import type { Json } from '../../core/wire/json.ts';
 import type { Attributes, Span } from '../../core/wire/span.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Principal } from '../credentials.ts';
+import type { RunHandle } from './run.ts';
 
 export interface CheckRequest {
   principal: Principal;
@@ -40,6 +41,10 @@ export interface CheckRequest {
    * next. No approval is opened then. A rule that says who has to approve is not put to a person at a terminal.
    */
   handedTo?: HandedTo;
+  /** The name that was given for the run of the call. */
+  run?: string | undefined;
+  /** What a coding agent will name the call by when it reports the result. */
+  resultName?: string | undefined;
   /** `performance.now()` at arrival. */
   startedAt: number;
   /** The span of the request, if it is traced or carries a trace. */
@@ -63,8 +68,14 @@ export interface Verdict {
   unplaced?: true;
   /** Set for a call that waits, if too few people could approve it. `message` says so too. */
   lacking?: Lacking;
+  /** Set for a call that is allowed, if its result makes values known. */
+  known?: 'results';
   latencyMs: number;
+  /** The run whose values the result makes known. JSON has no symbols, so it is not sent. */
+  [RUN]?: RunHandle;
 }
+
+export const RUN = Symbol('run');
 
 /** What the span of a call says about its recorded decision. The reason is left out: it is a sentence for people. */
 export function attributesOf({ call }: CheckRequest, entry: AuditEntry): Attributes {

@@ -7,6 +7,7 @@ import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import type { RunMark } from '../../store/runs.ts';
 import type { RepeatedApproval } from '../../store/usable-approvals.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Carrier } from '../approvals/channels.ts';
@@ -15,7 +16,9 @@ import { type AskingCalls, hasLarge } from './asking.ts';
 import { type Case, type Group, isCase } from './cases.ts';
 import { LATER, MOVED, type Outcome } from './commit.ts';
 import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
+import { follow, type Made } from './follow-run.ts';
 import { type Asking, receiverOf } from './freeing.ts';
+import type { Learner } from './learner.ts';
 import type { LimitFacts } from './limits.ts';
 import { attributesOf, type Verdict } from './request.ts';
 import type { Shadows } from './shadow.ts';
@@ -33,14 +36,11 @@ export interface Round {
   entries: AuditEntry[];
   /** What is done once the entries are committed. */
   afterCommit: (() => void)[];
+  /** What is done after the commit and before a call is answered, by its place in the group. */
+  beforeAnswer: Map<number, () => Promise<void>> | null;
   /** Whether something was put into the outbox. */
   hasOpened: boolean;
-}
-
-/** What became of one call. It has no entry if it got no verdict. */
-interface Made {
-  entry: AuditEntry | null;
-  result: Verdict | GuardError;
+  learner: Learner;
 }
 
 export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
@@ -52,7 +52,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
     const question = asking !== null && isCase(each) ? asking.questionOf(each) : undefined;
     if (!isCase(each)) results[index] = each;
     else if (each.metered !== null && limits === null) results[index] = MOVED;
-    else if (question === null) results[index] = LATER;
+    else if (question === null || !stillApplies(each)) results[index] = LATER;
     else {
       const shadow = shadows.judge(each, question, asking?.approvals ?? null);
       const made =
@@ -60,10 +60,37 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
           ? decideByRule(round, each)
           : await decideAsking(round, asking, each, question);
       note(round, each, made, shadow);
+      followRun(round, each, made, index);
       results[index] = made.result;
     }
   }
   return results;
+}
+
+/**
+ * Whether the rule that was found applies also by the marks that calls before it in this group have given the run. If not,
+ * a later group decides the call, which reads what another rule depends on.
+ */
+function stillApplies({ run, considered }: Case): boolean {
+  if (run === null || run.marks === run.run.marks) return true;
+  const { asked } = run.run;
+  const { index, failed, held } = run.again();
+  return (
+    run.run.asked === asked &&
+    index === considered.index &&
+    failed === considered.failed &&
+    held?.index === considered.held?.index
+  );
+}
+
+/** `index` is the place of the call in its group. */
+function followRun(round: Round, each: Case, made: Made, index: number): void {
+  const { runs } = round.group;
+  if (each.run === null || runs === null) return;
+  const first = follow(runs, round.learner, each, each.run, made);
+  if (first === null) return;
+  round.beforeAnswer ??= new Map();
+  round.beforeAnswer.set(index, first);
 }
 
 /** Adds to the entry of a decided call what its shadow says, and counts the call against its limit. */
@@ -105,9 +132,10 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
   const verdict = verdictOf(entry, decided);
   if (decided.decision === 'deny' && decided.repeats !== null)
     return { entry, result: { ...verdict, ...(before?.note && { note: before.note }) } };
-  if (decided.decision !== 'pending' || isHanded) return { entry, result: verdict };
+  if (decided.decision !== 'pending' || isHanded)
+    return { entry, result: verdict, approved: decided.freedBy?.kind === 'approval' };
   const expiresAt = opens
-    ? openApproval(round, calls, asking, entry, verdict, carriers)
+    ? openApproval(round, calls, asking, entry, verdict, { carriers, marks: each.run?.run.shown ?? [] })
     : (before?.expiresAt ?? round.group.now);
   const referenceId = entry.referenceId as string;
   return {
@@ -148,13 +176,14 @@ function openApproval(
   asking: Asking,
   entry: AuditEntry,
   { reason }: Verdict,
-  carriers: readonly Carrier[],
+  { carriers, marks }: { carriers: readonly Carrier[]; marks: readonly RunMark[] },
 ): number {
   const { deps, tx, group } = round;
   const { request, person } = asking;
   const { args, agent } = request;
   const { subscribers } = approvals;
-  const telling = { reason, args, folder: agent?.folder, person, carriers, subscribers, now: group.now };
+  const folder = agent?.folder;
+  const telling = { reason, args, folder, person, carriers, subscribers, marks, now: group.now };
   const approval = slice.spend(() => ask(deps, tx, entry, asking, telling));
   round.hasOpened = true;
   entry.referenceId = approval.id;

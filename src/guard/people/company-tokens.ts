@@ -81,7 +81,7 @@ export class CompanyTokens implements ForeignTokens {
     const session = (await findSessionByHash(db, hash)) ?? (await this.#admitOneOfFew(token, hash));
     const principal = await sessionPrincipal(this.#deps, session, session?.expiresAt ?? null);
     if (principal === null) throw unauthenticated();
-    return principal;
+    return { ...principal, companys: true };
   }
 
   async #admitOneOfFew(token: string, hash: string): Promise<SessionRecord | null> {
@@ -122,6 +122,7 @@ export class CompanyTokens implements ForeignTokens {
         expiresAt: key.expiresAt === null ? until : Math.min(until, key.expiresAt),
         revokedAt: null,
         revokedBecause: null,
+        attributes: null,
         personId,
         personGroups: groups,
         clientId: clientOf(claims),

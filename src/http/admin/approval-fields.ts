@@ -27,6 +27,9 @@ export const approval = z.object({
     .optional()
     .meta({ description: 'The operator for whom the session acts; absent if it acts for nobody.' }),
   personEmail: z.string().optional().meta({ description: 'Their e-mail.' }),
+  runId: uuid
+    .optional()
+    .meta({ description: 'The run of the call; absent if its policy uses no marks and no known values.' }),
   surface: z.enum(SURFACES),
   serverName: z.string(),
   toolName: z.string(),

@@ -55,6 +55,7 @@ const reasonCode = z.object({
   answer: answer.optional().meta({ description: 'What came of the question to people.' }),
   nearest: passedOver.optional().meta({ description: 'The rule that came nearest to deciding more freely.' }),
   noPlace: z.object({ of: z.enum(['key', 'connected_tool']), atMost: z.int() }).optional(),
+  marks: z.array(z.string()).optional().meta({ description: 'The marks that the run had.' }),
 });
 
 export const entry = z.object({
@@ -91,6 +92,14 @@ export const entry = z.object({
     description:
       'The trace to which the call belongs (W3C Trace Context); absent if it was not traced. It is not sealed.',
   }),
+  runId: uuid.optional().meta({
+    description:
+      'The run to which the call belongs; absent if its policy uses no marks and no known values. It is not sealed.',
+  }),
+  marks: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'The marks that the run had when the call was decided; absent if it had none.' }),
 });
 
 export const forwarded = z

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
 import { GuardError } from '../../core/errors.ts';
+import { markFault } from '../../core/flows/names.ts';
 import { SHADOWS } from '../../core/foresight/shadow.ts';
 import { bestNames, MAX_SEARCH } from '../../core/log/name-search.ts';
 import { SURFACES } from '../../core/text/surface.ts';
@@ -14,7 +15,7 @@ import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/log/audit-search.ts';
 import { findOutcome } from '../../store/log/outcomes.ts';
 import { findNames, findSearchedTools } from '../../store/log/tool-names.ts';
-import { before, list, page, timeIn, uuid } from '../serving/fields.ts';
+import { before, list, page, text, timeIn, uuid } from '../serving/fields.ts';
 import { holdOpen, type Route, route } from '../serving/route.ts';
 import { stream } from '../serving/stream.ts';
 import { contextOf, entryContext } from './audit-context.ts';
@@ -41,6 +42,7 @@ export const auditFilter = {
       "What the key's shadow policy decided, or `differs`: it decided otherwise than the policy of the key.",
   }),
   traceId: traceId.optional().meta({ description: 'The trace to which the call belongs.' }),
+  mark: text(markFault, 'A mark that the run of the call had.', 'untrusted').optional(),
 };
 
 /** The filters for operators who see the whole log, and who may therefore learn which tools occur in it. */
@@ -161,7 +163,7 @@ async function withTools(db: Queries, filter: AuditFilter): Promise<AuditFilter>
 
 type Cell = string | number | null | undefined;
 
-const { shadow: _, traceId: __, reasonCode: ___, ...FLAT } = entry.shape;
+const { shadow: _, traceId: __, reasonCode: ___, runId: ____, marks: _____, ...FLAT } = entry.shape;
 const COLUMNS = Object.keys(FLAT) as (keyof typeof FLAT)[];
 /** These columns were added later. They stay at the end, because readers may address columns by their number. */
 const LATER_COLUMNS = [
@@ -170,12 +172,14 @@ const LATER_COLUMNS = [
   'shadowDecision',
   'shadowRuleIndex',
   'traceId',
+  'runId',
+  'marks',
 ];
 
 function cells(row: AuditEntry): Cell[] {
-  const { shadow, traceId, ...shown } = showEntry(row);
+  const { shadow, traceId, runId, marks, ...shown } = showEntry(row);
   const shadowCells = [shadow?.policyId, shadow?.policyVersion, shadow?.decision, shadow?.ruleIndex];
-  return [...COLUMNS.map(column => shown[column]), ...shadowCells, traceId];
+  return [...COLUMNS.map(column => shown[column]), ...shadowCells, traceId, runId, marks?.join(' ')];
 }
 
 const FORMATS = {

@@ -21,6 +21,7 @@ import { packRoutes } from './packs.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { policyRoutes } from './policies.ts';
 import { replayRoutes } from './replay.ts';
+import { runRoutes } from './runs.ts';
 import { sealRoutes } from './seals.ts';
 import { serverSignInRoutes } from './server-sign-ins.ts';
 import { sessionAdminRoutes } from './sessions.ts';
@@ -48,6 +49,7 @@ export const adminRoutes: Route[] = [
   ...editConnectedToolRoutes,
   ...serverSignInRoutes,
   ...sessionAdminRoutes,
+  ...runRoutes,
   ...approvalAdminRoutes,
   ...approvalProofRoutes,
   ...grantRoutes,

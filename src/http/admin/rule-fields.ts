@@ -6,7 +6,7 @@ import { type Field, fieldSchema, objectSchema } from '../../core/policy/field-t
 import { LIMIT } from '../../core/policy/limit-fields.ts';
 import { type Limits, MAX_RULES, type Rule } from '../../core/policy/policy.ts';
 import { fieldFault } from '../../core/policy/rule-faults.ts';
-import { fieldOf, RULE_FIELDS, type RuleField } from '../../core/policy/rule-fields.ts';
+import { fieldOf, isReadLater, RULE_FIELDS, type RuleField } from '../../core/policy/rule-fields.ts';
 
 function schemaOf(name: RuleField): z.ZodType {
   const field = fieldOf(name);
@@ -14,8 +14,9 @@ function schemaOf(name: RuleField): z.ZodType {
   return (field.needed ? checked : checked.optional()).meta(fieldSchema(field));
 }
 
-function checkedBy(name: RuleField, { type, only }: Field): z.ZodType {
-  if (only === 'asking') return z.unknown();
+function checkedBy(name: RuleField, field: Field): z.ZodType {
+  if (isReadLater(field)) return z.unknown();
+  const { type } = field;
   // An enum refuses the same values with the same message, and takes less time.
   if (Array.isArray(type.offers)) return z.enum(type.offers);
   const fault = (value: unknown) => (value === undefined ? 'is required' : fieldFault(name, value));

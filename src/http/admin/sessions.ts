@@ -15,6 +15,10 @@ const shown = z.object({
   scopeTools: z.array(z.string()).nullable(),
   createdAt: isoTime,
   expiresAt: isoTime,
+  attributes: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'What its owner said of it; absent if nothing.' }),
   revokedAt: isoTime.nullable(),
   revokedBecause: z
     .string()

@@ -11,6 +11,7 @@ import { SMALL_BYTES } from '../../guard/rations/rations.ts';
 import { fit, gone } from '../serving/body.ts';
 import { text, uuid } from '../serving/fields.ts';
 import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
+import { runOf } from '../serving/run-header.ts';
 import type { Services } from '../serving/services.ts';
 import { submitCheck } from '../serving/submit-check.ts';
 import { beginSpan, ending } from '../serving/tracing.ts';
@@ -40,6 +41,9 @@ const verdict = z.object({
   toolCallId: uuid.meta({ description: 'The id of the audit entry of this call.' }),
   referenceId: uuid.optional().meta({ description: 'Only when pending: correlates the later events.' }),
   message: z.string().optional().meta({ description: 'Only when pending: this is not the final outcome.' }),
+  known: z.literal('results').optional().meta({
+    description: 'Only when allowed: report the result by POST /v1/told, which makes values known.',
+  }),
   latencyMs: z.int(),
 });
 
@@ -66,9 +70,9 @@ export const checkRoutes: Route[] = [
 ];
 
 function check(incoming: Incoming<Body, unknown>): Promise<Response> {
-  const { services, body, startedAt, identifyMs, span } = incoming;
+  const { services, request, body, startedAt, identifyMs, span } = incoming;
   const principal = agentOf(incoming);
-  return answer(services, principal, body, startedAt, identifyMs, span);
+  return answer(services, principal, runOf(request), body, startedAt, identifyMs, span);
 }
 
 /**
@@ -82,11 +86,12 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   if (principal === undefined || headers.get('content-type') !== 'application/json') return null;
   const length = headers.get('content-length');
   if (length === null || Number(length) > Math.min(SMALL_BYTES, services.config.checkBodyLimit)) return null;
+  const run = runOf(request);
   const { tracer } = services;
   const span = tracer === null ? undefined : beginSpan(tracer, PATH, request, startedAt);
   const answered = request.bytes().then(bytes => {
     const value = parseJsonBytes(bytes, MAX_CHECK_VALUES);
-    return answer(services, principal, isUsual(value) ? value : fit(body, value), startedAt, 0, span);
+    return answer(services, principal, run, isUsual(value) ? value : fit(body, value), startedAt, 0, span);
   }, gone);
   return span === undefined ? answered : ending(span, answered);
 }
@@ -111,6 +116,7 @@ function isUsual(value: Json): value is Json & Body {
 function answer(
   services: Services,
   principal: Principal,
+  run: string | undefined,
   body: Body,
   startedAt: number,
   identifyMs: number,
@@ -124,6 +130,7 @@ function answer(
     call,
     args: args as Json | undefined,
     referenceId,
+    run,
     startedAt,
     span,
   };

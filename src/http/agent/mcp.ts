@@ -10,6 +10,7 @@ import { SharedWork } from '../../mcp/shared-work.ts';
 import { bearer } from '../serving/auth.ts';
 import { isJson, readBytes } from '../serving/body.ts';
 import { agentOf, holdOpen, type Incoming, type Route, route } from '../serving/route.ts';
+import { runOf } from '../serving/run-header.ts';
 
 /** A client that takes nothing of a large answer for this long is disconnected, and its share is free again. */
 const READ_SECONDS = 30;
@@ -78,7 +79,19 @@ function clientRequestOf(incoming: Incoming<unknown, unknown>): ClientRequest {
   // The runtime counts from this call on, and not from the client's last read.
   const reading = () => incoming.server.timeout(request, READ_SECONDS);
   const waiting = () => holdOpen(incoming);
-  return { request, principal, startedAt, span, confirm, ration, shared: new SharedWork(), reading, waiting };
+  const run = runOf(request);
+  return {
+    request,
+    principal,
+    run,
+    startedAt,
+    span,
+    confirm,
+    ration,
+    shared: new SharedWork(),
+    reading,
+    waiting,
+  };
 }
 
 async function readBody({ services, request, ration }: Incoming<unknown, unknown>): Promise<Json | Response> {

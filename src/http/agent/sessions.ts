@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 import { scopeFault } from '../../core/text/name.ts';
+import { codePoints } from '../../core/text/text-length.ts';
+import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import { activeSessionPages, endSession, mintSession } from '../../guard/sessions.ts';
 import type { SessionRecord } from '../../store/sessions.ts';
 import { gone } from '../serving/body.ts';
@@ -33,11 +35,52 @@ const scope = z
     }
   });
 
+const MAX_KNOWN = 256;
+const MAX_KNOWN_CHARS = 512;
+const MAX_ATTRIBUTES = 4096;
+const MAX_LEVELS = 4;
+
+function attributesFault(value: unknown): string | null {
+  if (!isObject(value as Json)) return 'must be an object';
+  if (levelsOf(value) > MAX_LEVELS) return `must have at most ${MAX_LEVELS} levels`;
+  return Buffer.byteLength(JSON.stringify(value)) > MAX_ATTRIBUTES
+    ? `must have at most ${MAX_ATTRIBUTES} bytes as JSON`
+    : null;
+}
+
+/** It stops one level below those that are allowed. */
+function levelsOf(value: unknown, level = 1): number {
+  if (typeof value !== 'object' || value === null) return level - 1;
+  if (level > MAX_LEVELS) return level;
+  return Math.max(level, ...Object.values(value).map(each => levelsOf(each, level + 1)));
+}
+
+const attributes = z.unknown().superRefine((value, context) => {
+  const message = attributesFault(value);
+  if (message !== null) context.addIssue({ code: 'custom', message });
+}) as unknown as z.ZodType<JsonObject>;
+
 const body = z.strictObject({
   label: label(0, 200, 'A label for the run.').default(''),
   ttlMinutes: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES),
   scopeTools: scope.nullable().default(null).meta({
     description: 'Full tool names the session may call, without wildcards; null: not scoped; []: none.',
+  }),
+  known: z
+    .array(
+      z
+        .string()
+        .refine(value => codePoints(value) <= MAX_KNOWN_CHARS, `has more than ${MAX_KNOWN_CHARS} characters`),
+    )
+    .max(MAX_KNOWN)
+    .default([])
+    .meta({
+      description: 'Texts whose values are known in the run of the session: conditions ask with `known()`.',
+    }),
+  attributes: attributes.optional().meta({
+    type: 'object',
+    description:
+      'What conditions see as `session.attributes`: at most 4 KiB of JSON and 4 levels. It is stored and shown as it is, so it is no place for secrets.',
   }),
 });
 
@@ -48,11 +91,15 @@ const listed = z.object({
   scopeTools: z.array(z.string()).nullable(),
   createdAt: isoTime,
   expiresAt: isoTime,
+  attributes: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'As they were given; absent if there are none.' }),
 });
 const minted = listed.omit({ createdAt: true }).extend({ token: z.string() });
 
 export function showSession(session: SessionRecord): z.output<typeof listed> {
-  const { id, label, prefix, scopeTools } = session;
+  const { id, label, prefix, scopeTools, attributes } = session;
   return {
     id,
     label,
@@ -60,6 +107,7 @@ export function showSession(session: SessionRecord): z.output<typeof listed> {
     scopeTools,
     createdAt: iso(session.createdAt),
     expiresAt: iso(session.expiresAt),
+    ...(attributes !== null && { attributes }),
   };
 }
 
@@ -125,7 +173,13 @@ export const sessionRoutes: Route[] = [
     bodyOptional: true,
     answers: { 201: { description: 'The session, with its token.', schema: minted } },
     handle: async incoming => {
-      const { session, token } = await mintSession(incoming.services.deps, agentOf(incoming), incoming.body);
+      const { services, body } = incoming;
+      const { known, attributes = null, ...others } = body;
+      const { session, token } = await mintSession(services.deps, agentOf(incoming), {
+        ...others,
+        attributes,
+      });
+      await services.told.byOwner(session, known);
       const { createdAt: _, ...shown } = showSession(session);
       return Response.json({ token, ...shown }, { status: 201, headers: { 'Cache-Control': 'no-store' } });
     },

@@ -10,6 +10,7 @@ import { canonicalJson } from '../../core/wire/canonical.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { headersOf, STATUS } from '../serving/errors.ts';
+import { requireRunName } from '../serving/run-header.ts';
 import type { DoorCall } from './door.ts';
 import { refusalText } from './refusal-text.ts';
 
@@ -31,7 +32,7 @@ export const evaluation = z.object({
   context: object.optional().meta({
     type: 'object',
     description:
-      '`arguments` may hold the arguments of the call. They are evaluated in memory and never stored.',
+      '`arguments` may hold the arguments of the call. They are evaluated in memory and never stored. `run` may name the run that the call belongs to, if the header `Toolgate-Run` does not.',
   }),
 });
 
@@ -46,7 +47,14 @@ export function wantsServer({ resource: { id, properties } }: Evaluation): boole
 export function callInEvaluation(body: Evaluation, only: string | null): DoorCall {
   const { type } = body.resource;
   if (type !== 'tool') throw fault('/resource/type', 'must be "tool": this service decides about tools only');
-  return { call: callOf(body, only), args: argumentsOf(body) };
+  return { call: callOf(body, only), args: argumentsOf(body), run: runIn(body) };
+}
+
+function runIn({ context }: Evaluation): string | undefined {
+  const name = context?.['run'];
+  if (name === undefined) return undefined;
+  if (typeof name !== 'string') throw fault('/context/run', 'must be a string');
+  return requireRunName(name, '/context/run');
 }
 
 function callOf(body: Evaluation, only: string | null): ToolCall {

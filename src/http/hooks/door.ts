@@ -18,6 +18,7 @@ import { listConnectedTools, listToolNames } from '../../store/connected-tools.t
 import { bearer } from '../serving/auth.ts';
 import { carriedKey } from '../serving/key-headers.ts';
 import { type AnswerShape, agentOf, type Incoming, type Route, route } from '../serving/route.ts';
+import { runOf } from '../serving/run-header.ts';
 import { submitCheck } from '../serving/submit-check.ts';
 
 /** The call that a door has read from a request. */
@@ -29,6 +30,10 @@ export interface DoorCall {
   referenceId?: string | null;
   /** What else is sent to the tool with its arguments. An approval is bound to it as well. */
   continuation?: Json;
+  /** The name of the run, if the request has it elsewhere than in its header. */
+  run?: string | undefined;
+  /** What a coding agent will name the call by when it reports the result. */
+  resultName?: string | undefined;
 }
 
 export interface Door<Body> {
@@ -127,16 +132,18 @@ export function questionOf(
 /** The same for a call whose names were validated before. */
 export function namedQuestion(
   surface: Surface,
-  { call, args, agent, referenceId = null, continuation }: DoorCall,
+  { call, args, agent, referenceId = null, continuation, run, resultName }: DoorCall,
   incoming: Incoming<unknown, unknown>,
 ): CheckRequest {
-  const { startedAt, span } = incoming;
+  const { request, startedAt, span } = incoming;
   const question: CheckRequest = {
     principal: agentOf(incoming),
     surface,
     call,
     args,
     referenceId,
+    run: runOf(request) ?? run,
+    resultName,
     startedAt,
     span,
   };

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
 import type { GuardError } from '../../core/errors.ts';
+import { runNameFault } from '../../core/flows/names.ts';
 import { serverNameFault, toolNameFault } from '../../core/text/name.ts';
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
@@ -21,6 +22,9 @@ const body = z.object({
       type: 'object',
       description: 'The arguments of the call. They are evaluated in memory and never stored.',
     }),
+    context: z
+      .object({ run: text(runNameFault, 'The run that the call belongs to.', 'run-17').optional() })
+      .optional(),
   }),
 });
 
@@ -49,9 +53,10 @@ function opa<Result>(
     summary,
     body,
     answers: { 200: { description: 'The result, as of a rule in OPA.', schema: z.object({ result }) } },
-    readCall: ({ input: { server, tool, arguments: args } }) => ({
+    readCall: ({ input: { server, tool, arguments: args, context } }) => ({
       call: { serverName: server, toolName: tool },
       args,
+      run: context?.run,
     }),
     answer: verdict => ({ result: resultOf(verdict) }),
     refuse,

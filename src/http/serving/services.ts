@@ -6,6 +6,7 @@ import type { Tracer } from '../../core/wire/span.ts';
 import type { SlackApi } from '../../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../../guard/check/commit.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
+import type { Told } from '../../guard/check/told.ts';
 import type { PrincipalMemory } from '../../guard/credentials.ts';
 import type { Deps } from '../../guard/deps.ts';
 import type { TargetRules } from '../../guard/outgoing/addresses.ts';
@@ -23,6 +24,8 @@ import type { Feed } from './feed.ts';
 export interface Services {
   deps: Deps;
   checks: GroupCommit<CheckRequest, Verdict>;
+  /** Takes what people and trusted tools have said. */
+  told: Told;
   principals: PrincipalMemory;
   config: Config;
   metrics: Metrics;

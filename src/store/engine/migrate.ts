@@ -21,6 +21,7 @@ import trust from '../migrations/0019_trust.sql' with { type: 'text' };
 import signOns from '../migrations/0020_sign_ons.sql' with { type: 'text' };
 import sessions from '../migrations/0021_sessions.sql' with { type: 'text' };
 import endedApprovals from '../migrations/0022_ended_approvals.sql' with { type: 'text' };
+import flows from '../migrations/0023_flows.sql' with { type: 'text' };
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 
 interface Migration {
@@ -49,6 +50,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 20, name: 'sign-ons', sql: signOns },
   { version: 21, name: 'sessions', sql: sessions },
   { version: 22, name: 'ended approvals', sql: endedApprovals },
+  { version: 23, name: 'flows', sql: flows },
 ];
 
 const RETRY_MS = 1000;

@@ -33,6 +33,10 @@ export interface AuditEntry {
   shadow: Shadow | null;
   /** The trace to which the call belongs, as its caller says, or ours; null if it is not traced. It is not sealed. */
   traceId: string | null;
+  /** The run to which the call belongs; null if nothing is remembered of it. It is not sealed. */
+  runId: string | null;
+  /** The marks that the run had, with blanks between them, in the order of the alphabet. They are part of the reason. */
+  marks: string | null;
 }
 
 /** The columns of a shadow, which are null where there is none. */

@@ -18,6 +18,7 @@ import {
   decisionTag,
   firstIdFrom,
   keyTag,
+  markTag,
   personTag,
   sessionTag,
   shadowTag,
@@ -45,6 +46,8 @@ export interface AuditFilter {
   /** What the shadow said, or that it differs from the decision. */
   shadow?: ShadowFilter | undefined;
   traceId?: string | undefined;
+  /** A mark that the run had. */
+  mark?: string | undefined;
 }
 
 interface AuditPage {
@@ -162,7 +165,14 @@ function conditionsOf({ tool, ...filter }: AuditFilter): Condition[] {
   const equal = all.flatMap(([field, value, tag]): Condition[] =>
     value === undefined ? [] : [{ test: param => `c."${field}" = ${param(value)}`, tag }],
   );
-  return filter.shadow === undefined ? equal : [...equal, shadowCondition(filter.shadow)];
+  if (filter.shadow !== undefined) equal.push(shadowCondition(filter.shadow));
+  if (filter.mark !== undefined) equal.push(markCondition(filter.mark));
+  return equal;
+}
+
+/** Names of marks have no characters that mean something in a pattern. */
+function markCondition(mark: string): Condition {
+  return { test: param => `' ' || c.marks || ' ' LIKE ${param(`% ${mark} %`)}`, tag: markTag(mark) };
 }
 
 /** The decision of an entry without a shadow differs from nothing. */

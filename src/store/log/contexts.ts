@@ -8,13 +8,13 @@ import { sharedTags } from './slots.ts';
 
 export interface Context {
   number: number;
-  /** The tags of its key, its tool, its person and its shadow. */
+  /** The tags of its key, its tool, its person, its shadow and its marks. */
   tags: readonly number[];
 }
 
 const INTERN = `INSERT INTO audit_contexts (digest, key_id, server_name, tool_name, reason, policy_id, policy_version, rule_index, person_id,
-    shadow_policy_id, shadow_policy_version, shadow_decision, shadow_rule_index)
-  VALUES (${placeholders(13)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
+    shadow_policy_id, shadow_policy_version, shadow_decision, shadow_rule_index, marks)
+  VALUES (${placeholders(14)}) ON CONFLICT (digest) DO UPDATE SET digest = excluded.digest RETURNING id`;
 
 export class ContextMemory {
   readonly #memory = new CommittedMemory<string, Context>();
@@ -59,6 +59,7 @@ export class ContextMemory {
           entry.shadow?.policyVersion ?? null,
           entry.shadow?.decision ?? null,
           entry.shadow?.ruleIndex ?? null,
+          entry.marks,
         ]),
       ),
     );
@@ -71,7 +72,7 @@ export class ContextMemory {
 }
 
 /**
- * Different contexts have different texts: names contain no line breaks, and the reason, which may, comes last. Contexts
+ * Different contexts have different texts, of which marks are no part because the reason has them: names contain no line breaks, and the reason, which may, comes last. Contexts
  * without a person or a shadow have the texts that they had before there were any, so that they are not written anew.
  */
 function textOf({

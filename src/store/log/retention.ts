@@ -38,7 +38,8 @@ export async function deleteAudit(
        (SELECT key_id FROM audit_contexts c WHERE c.id = context) AS "keyId",
        (SELECT tool_name FROM audit_contexts c WHERE c.id = context) AS "toolName",
        (SELECT person_id FROM audit_contexts c WHERE c.id = context) AS "personId",
-       (SELECT shadow_decision FROM audit_contexts c WHERE c.id = context) AS "shadowDecision"`,
+       (SELECT shadow_decision FROM audit_contexts c WHERE c.id = context) AS "shadowDecision",
+       (SELECT marks FROM audit_contexts c WHERE c.id = context) AS marks`,
     bounded(end),
   );
   const gone = deleted.map(taggedEntry);
@@ -69,7 +70,7 @@ async function deleteSlots(
   );
   const left = await tx.all<TaggedRow>(
     `SELECT id, session_id AS "sessionId", decision, surface, key_id AS "keyId", tool_name AS "toolName",
-       person_id AS "personId", shadow_decision AS "shadowDecision", trace_id AS "traceId"
+       person_id AS "personId", shadow_decision AS "shadowDecision", trace_id AS "traceId", marks
      FROM audit WHERE id >= $1 AND id < $2`,
     [from, end],
   );

@@ -47,6 +47,7 @@ export const keyTag = (keyId: string): number => tagOf(`key ${keyId}`);
 export const toolTag = (toolName: string): number => tagOf(`tool ${toolName}`);
 export const personTag = (personId: string): number => tagOf(`person ${personId}`);
 export const sessionTag = (sessionId: string): number => tagOf(`session ${sessionId}`);
+export const markTag = (mark: string): number => tagOf(`mark ${mark}`);
 export const traceTag = (traceId: string): number => tagOf(`trace ${traceId}`);
 
 /** Most calls are allowed and come through /v1/check. Paging finds them at once, so they have no tag. */
@@ -93,12 +94,13 @@ const SLOTS = into(
 const WRITERS = 2 ** 31;
 
 /** What many entries share that have the same context. */
-type Shared = Pick<AuditEntry, 'keyId' | 'toolName' | 'personId'> & Pick<Tagged, 'shadow'>;
+type Shared = Pick<AuditEntry, 'keyId' | 'toolName' | 'personId' | 'marks'> & Pick<Tagged, 'shadow'>;
 
-export function sharedTags({ keyId, toolName, personId, shadow }: Shared): number[] {
+export function sharedTags({ keyId, toolName, personId, shadow, marks }: Shared): number[] {
   const tags = [keyTag(keyId), toolTag(toolName)];
   if (personId !== null) tags.push(personTag(personId));
   if (shadow !== null) tags.push(SHADOW_TAGS[shadow.decision]);
+  if (marks !== null) tags.push(...marks.split(' ').map(markTag));
   return tags;
 }
 

@@ -199,7 +199,7 @@ describe('reports, where it stands,', () => {
     ],
     'an unknown field of a rule': [
       'rules:\n  - tool: a\n    action: deny\n    resaon: x\n',
-      '4:5 error unknown field "resaon" in rule 0; known: name, tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "reason"?',
+      '4:5 error unknown field "resaon" in rule 0; known: name, tool, action, when, during, limit, marks, known, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "reason"?',
     ],
     'a rule that is no object': [`rules:\n${RULE}\n  - deny\n`, /^3:5 error rule 1 must be an object/],
     'a rule without a tool': ['rules:\n  - action: deny\n', '2:5 error rule 0 lacks "tool"'],
@@ -251,7 +251,7 @@ describe('reports, where it stands,', () => {
   Object.assign(wrong, {
     'a typo in a condition': [
       "- { tool: a, action: deny, when: 'has(args.a) && arg.a == 1' }",
-      '1:50 error condition 0 of rule 0: unknown variable "arg"; known: args, tool, key, session, person, surface, agent. Did you mean "args"?',
+      '1:50 error condition 0 of rule 0: unknown variable "arg"; known: args, tool, key, session, person, surface, agent, marks. Did you mean "args"?',
     ],
     'a typo in a condition of a list': [
       '- tool: a\n  action: deny\n  when:\n    - has(args.a)\n    - "\\"x\\" == tool.nmae"\n',
@@ -465,6 +465,33 @@ describe('reports, where it stands,', () => {
       '5:22 error "escalate.after" must be shorter than "timeout", 10m',
       '5:39 error "escalate.notify[1]" is in the list twice',
     ],
+    'marks of a rule that denies': [
+      '- { tool: a, action: deny, marks: untrusted, known: results }',
+      '1:35 error "marks" is not for deny rules',
+      '1:53 error "known" is not for deny rules',
+    ],
+    'marks with names that none has': [
+      '- { tool: a, action: allow, marks: [ok, Untrusted, ok, 5, true] }',
+      /^1:41 error "marks\[1\]" must /,
+      '1:52 error "marks[2]" is in the list twice',
+      '1:56 error "marks[3]" must be a string',
+      '1:59 error "marks[4]" must be a string',
+    ],
+    'a mark with a name that none has': [asks('marks: a_b'), /^4:10 error "marks" must /],
+    'marks that are none': [asks('marks: []'), /^4:10 error "marks" must be the name of a mark, or a list/],
+    'marks that are an object': [
+      asks('marks: { a: b }'),
+      /^4:10 error "marks" must be the name of a mark, or/,
+    ],
+    'more marks than a policy may have': [
+      `[${Array.from({ length: 18 }, (_, at) => `{ tool: a, action: allow, marks: m${at} }`).join(',\n')}]`,
+      '17:34 error "marks" brings the marks of the policy to more than 16',
+    ],
+    'more marks than a rule may have': [
+      asks(`marks: [${Array.from({ length: 17 }, (_, at) => `m${at}`)}]`),
+      '4:10 error "marks" must have at most 16 items',
+    ],
+    'what makes nothing known': [asks('known: arguments'), '4:10 error "known" must be results'],
     'who may answer where nobody is asked': [
       '- { tool: a, action: deny, approvers: [x] }',
       /^1:39 error "approvers" is only for require_approval rules, and for allow rules whose limit/,
@@ -495,7 +522,7 @@ describe('reports, where it stands,', () => {
     expect(parsePolicy(`${text}  - { tool: b, action: deny }`).lines).toEqual([2, 4, 5, 8]);
     expect(problems('[{"tool":5,"actio":"x","action":"no"}]')).toEqual([
       '1:10 error "tool" must be a string',
-      '1:12 error unknown field "actio" in rule 0; known: name, tool, action, when, during, limit, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "action"?',
+      '1:12 error unknown field "actio" in rule 0; known: name, tool, action, when, during, limit, marks, known, show, ask, approvers, timeout, notify, escalate, reason. Did you mean "action"?',
       '1:33 error "action" must be one of allow, deny, require_approval',
     ]);
   });
@@ -631,7 +658,7 @@ test('lists of more paths and channels than a policy may have are refused', () =
     {
       path: ['rules'],
       offset: null,
-      message: 'the lists "show" and "notify" of a policy have at most 20000 items together',
+      message: 'the lists "show", "notify" and "marks" of a policy have at most 20000 items together',
     },
   ]);
 });

@@ -13,7 +13,7 @@ import { DEFAULT_CHANNEL } from '../../../../src/core/policy/channel.ts';
 import type { FieldType } from '../../../../src/core/policy/field-type.ts';
 import { VARIABLES } from '../../../../src/core/policy/situation.ts';
 import { describedIn, helpIn } from './field-help.ts';
-import { type Kind, limitNames, placeAt } from './place.ts';
+import { type Kind, limitNames, markNames, placeAt } from './place.ts';
 
 export function complete(context: CompletionContext): CompletionResult | null {
   const place = placeAt(context.state, context.pos);
@@ -46,6 +46,7 @@ const OFFERED: Record<string & FieldType<unknown>['offers'], (state: EditorState
   channels: () => [DEFAULT_CHANNEL],
   conditions: () => [],
   limits: limitNames,
+  marks: markNames,
   zones: () => Intl.supportedValuesOf('timeZone'),
 };
 
@@ -63,6 +64,8 @@ const VARIABLE_HELP: Record<string, string> = {
   'person.email': 'The e-mail address of whoever signed in; absent if nobody did.',
   'person.groups': 'The groups of whoever signed in; absent if nobody did.',
   surface: 'Where the call came in: "check" or "mcp".',
+  'session.attributes': 'What the session was minted with; absent without.',
+  marks: 'What rules have brought into the run: "untrusted" in marks.',
 };
 
 const MODULES: Record<string, string> = {

@@ -83,3 +83,11 @@ export function limitNames(state: EditorState): string[] {
   const defined = limits?.getChild('BlockMapping') ?? limits?.getChild('FlowMapping');
   return defined?.getChildren('Pair').map(each => keyOf(state, each)) ?? [];
 }
+
+/** The marks that the text names: those that rules give, and those that conditions look for. */
+export function markNames(state: EditorState): string[] {
+  const text = state.doc.toString();
+  const given = Array.from(text.matchAll(/\bmarks"?:\s*(\[[^\]]*\]|[\w"'-]+)/g), ([, value = '']) => value);
+  const read = Array.from(text.matchAll(/["']([a-z][a-z0-9-]*)["'] in marks\b/g), ([, name = '']) => name);
+  return [...new Set([...given.flatMap(each => each.match(/[a-z][a-z0-9-]*/g) ?? []), ...read])];
+}

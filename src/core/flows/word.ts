@@ -1,0 +1,105 @@
+// One word of a text, and the form in which it is compared: after NFKC, case folding, and without the punctuation around
+// it. Words are equal only if they name the same place: letters of other scripts that look alike stay different, and so
+// do ı and i, and, in addresses, ß and ss and the two small sigmas, because `faß.de` and `fass.de` are different hosts.
+//
+// Characters that show nothing are dropped around a word, like punctuation, because they come along when somebody copies
+// it. Within a word they stay, so that it equals no word without them, and they never part a word in two. Those that
+// change the shape of their neighbours (joiners, variation selectors, tags of flags) stay everywhere.
+
+import { codePoints } from '../text/text-length.ts';
+
+/** The fewest and the most characters of what is compared; a condition cannot ask about shorter or longer texts. */
+const FEWEST = 2;
+const MOST = 512;
+
+export interface Word {
+  /** As it stands in the text, without the punctuation around it. */
+  written: string;
+  /** The character directly before it: punctuation that was dropped, or nothing. */
+  before: string;
+  /** As it is compared; null for one that nobody can ask about, alone or with its neighbours. */
+  form: string | null;
+}
+
+/** A stretch of characters without any white space of Unicode, as the no-break and the ideographic space are. */
+const UNBROKEN = /\P{White_Space}+/gu;
+
+/** The words of a text, in order. What is nothing but punctuation is no word. */
+export function* wordsIn(text: string): Generator<Word> {
+  for (const [found] of text.matchAll(UNBROKEN)) {
+    const [start, end] = edgesOf(found);
+    const written = found.slice(start, end);
+    const form = formOf(written);
+    if (form !== '') yield { written, before: found[start - 1] ?? '', form };
+  }
+}
+
+/** Whether a form has as many characters as somebody can ask about. */
+export function canBeAsked(form: string): boolean {
+  const count = codePoints(form);
+  return count >= FEWEST && count <= MOST;
+}
+
+const ASCII = /^[\x21-\x7e]*$/;
+/**
+ * Marks are sorted by NFKC, in quadratic time: 64 KiB of them took ten seconds. Unicode's Stream-Safe Text Format allows
+ * 30 in a row. The last two characters become marks.
+ */
+const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
+
+function formOf(written: string): string | null {
+  const form = ASCII.test(written) ? written.toLowerCase() : normalForm(written);
+  return form === null || codePoints(form) > MOST ? null : form;
+}
+
+function normalForm(written: string): string | null {
+  // Halves of characters would all have the same digest.
+  if (!written.isWellFormed() || TOO_MANY_MARKS.test(written)) return null;
+  const form = folded(written.normalize('NFKC')).normalize('NFKC');
+  return form.slice(...edgesOf(form));
+}
+
+/** A mark of an address, a host or a path. */
+const ADDRESS = /[.@:/]/;
+
+/** Unicode's full case folding of a text in NFKC. JavaScript has none, but its capitals fold in the same way, except ı. */
+function folded(text: string): string {
+  const kept = ADDRESS.test(text) ? /[^ıßς]+/g : /[^ı]+/g;
+  return text.replaceAll('ẞ', 'ß').replace(kept, part =>
+    // A capital sigma at the end of a word would become another small one than elsewhere.
+    part.toUpperCase().replaceAll('Σ', 'σ').toLowerCase(),
+  );
+}
+
+/**
+ * Punctuation, the signs of mathematics, currencies and accents, and characters that show nothing. To Unicode, a tone of
+ * skin is such a sign too, but an emoji keeps it.
+ */
+const DROPPED =
+  /(?!\p{Emoji_Modifier})[\p{P}\p{Sm}\p{Sc}\p{Sk}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/u;
+const MARK = /\p{M}/u;
+
+/** Where a word begins and ends without the punctuation around it. Marks on punctuation are dropped with it. */
+function edgesOf(text: string): [number, number] {
+  let start = 0;
+  for (let at = 0; at < text.length; ) {
+    const character = String.fromCodePoint(text.codePointAt(at)!);
+    const isDropped = DROPPED.test(character);
+    if (!isDropped && !(at > 0 && MARK.test(character))) break;
+    at += character.length;
+    start = at;
+  }
+  let end = text.length;
+  for (let at = end; at > start; ) {
+    const character = lastBefore(text, at);
+    at -= character.length;
+    if (DROPPED.test(character)) end = at;
+    else if (!MARK.test(character)) break;
+  }
+  return [start, end];
+}
+
+function lastBefore(text: string, at: number): string {
+  const pair = text.slice(Math.max(0, at - 2), at);
+  return pair.length === 2 && pair.codePointAt(0)! > 0xffff ? pair : pair.slice(-1);
+}

@@ -1,0 +1,133 @@
+// What a text makes known, and the form in which a value is compared with it: the words behind `known()` of conditions.
+// A value is known if it is a stretch of 1 to 8 words of a text that somebody trusted wrote. Whoever compares has only
+// digests of the forms (digests.ts), hence two values are equal exactly if their forms are.
+//
+// All of it takes time in proportion to the text, and little between two values that a generator yields, so that
+// a caller can work in slices.
+
+import { urlHost } from '../condition/url.ts';
+import { readDecimal } from '../wire/decimal.ts';
+import { ExactNumber } from '../wire/exact-number.ts';
+import { type Json, parseJson } from '../wire/json.ts';
+import { canBeAsked, type Word, wordsIn } from './word.ts';
+
+const MOST_WORDS = 8;
+/** An IBAN of 34 characters in groups of four. */
+const MOST_IBAN_WORDS = 9;
+const IBAN = /^[a-z]{2}[0-9]{2}[a-z0-9]{11,30}$/;
+
+/** The form in which a value is compared; null for one that no text makes known: without words, too short or too long. */
+export function comparable(value: string): string | null {
+  const forms: string[] = [];
+  for (const { form } of wordsIn(value)) {
+    if (form === null || forms.push(form) > MOST_IBAN_WORDS) return null;
+  }
+  return stretchForm(forms);
+}
+
+/** The form of words in a row. Blanks in an IBAN are not compared. */
+function stretchForm(forms: readonly string[]): string | null {
+  const joined = forms.join('');
+  if (IBAN.test(joined)) return joined;
+  const form = forms.join(' ');
+  return forms.length <= MOST_WORDS && canBeAsked(form) ? form : null;
+}
+
+/** No word has a tab in it. */
+const NUMBER = 'number\t';
+
+/**
+ * The form in which a number is compared, which no text has: decimal and exact, so that 98.70 is 98.7. Takes what
+ * conditions have as numbers; a text is the number as JSON writes it.
+ */
+export function comparableNumber(value: number | bigint | string): string {
+  const text = String(value);
+  const read = readDecimal(text);
+  if (read?.digits === 0n) return `${NUMBER}0`;
+  // NaN, and numbers with more digits than anybody reads, are compared as they are written.
+  if (read === null || !Number.isSafeInteger(read.exponent)) return NUMBER + text;
+  return `${NUMBER}${read.digits}e${read.exponent}`;
+}
+
+/**
+ * What a text makes known, each as it is compared: single words first, then stretches of 2 to 8 words. A text that is
+ * a JSON object or list is read as JSON. Values may repeat.
+ */
+export function namedIn(text: string): Generator<string> {
+  return namedInJson(text);
+}
+
+/**
+ * What a JSON value makes known: each string in it, as a text, and each number. So a string that is a JSON object or list
+ * is read as JSON too. The names in objects make nothing known.
+ */
+export function* namedInJson(value: Json): Generator<string> {
+  for (const part of partsOf(value)) {
+    if (typeof part === 'string') yield* singlesIn(part);
+    else yield comparableNumber(part instanceof ExactNumber ? part.text : part);
+  }
+  for (const part of partsOf(value)) if (typeof part === 'string') yield* stretchesIn(part);
+}
+
+/** The texts and numbers in a value, in order. */
+function* partsOf(value: Json): Generator<string | number | ExactNumber> {
+  if (typeof value === 'string') {
+    const read = jsonIn(value);
+    if (read === null) yield value;
+    else yield* partsOf(read);
+  } else if (typeof value === 'number' || value instanceof ExactNumber) yield value;
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) yield* partsOf(each);
+}
+
+/** How a JSON object or list begins. An exception for each text that begins with a bracket would take long. */
+const BEGINS_JSON = /^[ \t\r\n]*(?:\{[ \t\r\n]*["}]|\[[ \t\r\n]*["[\]{0-9tfn-])/;
+
+/** The JSON object or list that a text is, or null. */
+function jsonIn(text: string): Json {
+  if (!BEGINS_JSON.test(text)) return null;
+  try {
+    return parseJson(text);
+  } catch {
+    return null;
+  }
+}
+
+/** What single words make known: themselves, the host of a URL, and the number that a word is. */
+function* singlesIn(text: string): Generator<string> {
+  for (const word of wordsIn(text)) {
+    const host = hostOf(word);
+    if (host !== null) yield host;
+    if (word.form === null) continue;
+    if (canBeAsked(word.form)) yield word.form;
+    const number = numberOf(word);
+    if (number !== null) yield comparableNumber(number);
+  }
+}
+
+/** The form of a URL's host. The URL may be longer than anybody can ask about, as signed ones are. */
+function hostOf({ written }: Word): string | null {
+  const host = written.includes('://') ? urlHost(written) : null;
+  return host === null ? null : comparable(host);
+}
+
+const JSON_NUMBER = /^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+
+/** The number that a word is, with the minus before it. A point, a comma or another minus makes it another number. */
+function numberOf({ written, before }: Word): string | null {
+  if (!JSON_NUMBER.test(written) || /[.,\u2212]/.test(before)) return null;
+  return before === '-' ? `-${written}` : written;
+}
+
+/** What stretches of several words make known. */
+function* stretchesIn(text: string): Generator<string> {
+  let last: string[] = [];
+  for (const { form } of wordsIn(text)) {
+    // A word that nobody can ask about parts what is before it from what is after it.
+    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), form];
+    for (let from = last.length - 2; from >= 0; from--) {
+      const stretch = stretchForm(last.slice(from));
+      if (stretch !== null) yield stretch;
+    }
+  }
+}

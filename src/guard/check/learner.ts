@@ -1,0 +1,61 @@
+// Makes values known in a run: as keyed digests, in slices of work and of rows, so that nobody waits long for a text of
+// somebody else. It is done before the text is passed on, or its receipt confirmed. What cannot be written is not known,
+// which can only make a decision stricter.
+
+import { digestsOf } from '../../core/flows/digests.ts';
+import { addKnown } from '../../store/known-values.ts';
+import type { Deps } from '../deps.ts';
+import type { CallerTurns } from '../rations/caller-turns.ts';
+import { keyName } from '../rations/rations.ts';
+import type { RunHandle } from './run.ts';
+
+/** How many values can be known in a run. */
+export const MAX_KNOWN = 65_536;
+/** How many stretches of one text are looked at. */
+const MAX_LOOKED_AT = 4 * MAX_KNOWN;
+/** A slice takes about 2 ms, and so does the transaction that writes it on SQLite. */
+const SLICE = 1024;
+
+export class Learner {
+  readonly #deps: Deps;
+  readonly #turns: CallerTurns;
+  readonly #failed: (error: unknown) => void;
+
+  constructor(deps: Deps, turns: CallerTurns, failed: (error: unknown) => void = () => {}) {
+    this.#deps = deps;
+    this.#turns = turns;
+    this.#failed = failed;
+  }
+
+  /** Resolves once all that is named holds on every replica. `named` has values in the form in which they are compared. */
+  async learn(run: RunHandle, keyId: string, named: Iterable<string>): Promise<void> {
+    const key = this.#deps.vault.runKey(run.id);
+    const digests = digestsOf(key, named);
+    for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
+      if (looked > 0) await this.#turns.next(keyName(keyId));
+      const slice = nextOf(digests);
+      if (slice.length === 0) return;
+      const fits = await this.#deps.db.transaction({}, tx => addKnown(tx, run.number, slice, MAX_KNOWN));
+      if (!fits) return;
+    }
+  }
+
+  /** The same where a call was made and somebody waits for its answer: they get it also if nothing can be written. */
+  async tryToLearn(run: RunHandle, keyId: string, named: Iterable<string>): Promise<void> {
+    try {
+      await this.learn(run, keyId, named);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+}
+
+function nextOf(digests: Iterator<string>): string[] {
+  const slice: string[] = [];
+  while (slice.length < SLICE) {
+    const next = digests.next();
+    if (next.done) break;
+    slice.push(next.value);
+  }
+  return slice;
+}

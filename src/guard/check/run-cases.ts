@@ -1,0 +1,75 @@
+// The runs of the calls of a group: which of them have one, and how their rules are found once more, after the values that
+// conditions ask about were read.
+
+import type { Considered } from '../../core/decision/consider.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import type { Deps } from '../deps.ts';
+import { type Metered, meteredBy } from './limits.ts';
+import type { CheckRequest } from './request.ts';
+import type { Run } from './run.ts';
+import { Runs } from './runs.ts';
+
+/** The run of a call, and how its rule is found once more, by what is known of the run then. */
+export interface RunCase {
+  run: Run;
+  /** The marks by which the rule was found. */
+  marks: readonly string[];
+  /** Whether conditions have asked for values that were not read yet. */
+  unsettled: boolean;
+  again: () => Considered;
+  shadowAgain: () => Considered | null;
+}
+
+interface Judged {
+  request: CheckRequest;
+  policy: CompiledPolicy;
+  shadow: CompiledPolicy | null;
+  sessionEndsAt: number | null;
+  run: Run | null;
+}
+
+/** Gives each call its run. Null if no policy of the group uses marks or known values. */
+export async function openRuns(
+  deps: Deps,
+  tx: Transaction,
+  calls: readonly Judged[],
+  now: number,
+): Promise<Runs | null> {
+  const wanted = calls.filter(usesRuns);
+  if (wanted.length === 0) return null;
+  const runs = new Runs(deps, now);
+  await runs.open(tx, wanted);
+  for (const each of wanted) each.run = runs.of(each.request);
+  return runs;
+}
+
+function usesRuns({ request, policy, shadow }: Judged): boolean {
+  return !request.call.relayed && (remembers(policy) || (shadow !== null && remembers(shadow)));
+}
+
+const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
+
+interface Settled {
+  key: { id: string };
+  considered: Considered;
+  shadow: Considered | null;
+  metered: Metered | null;
+  run: RunCase | null;
+}
+
+/** Reads the values that conditions have asked for, and evaluates those again, until none asks for more. */
+export async function settle(tx: Transaction, runs: Runs, cases: readonly Settled[]): Promise<void> {
+  let open = cases.filter(({ run }) => run?.unsettled === true);
+  while (open.length > 0 && (await runs.resolve(tx))) open = open.filter(each => !isSettled(each));
+}
+
+/** Finds the rule once more, and says whether everything was known that its conditions asked for. */
+function isSettled(each: Settled): boolean {
+  const run = each.run as RunCase;
+  const before = run.run.asked;
+  each.considered = run.again();
+  each.shadow = run.shadowAgain();
+  each.metered = meteredBy(each.considered, each.key.id);
+  return run.run.asked === before;
+}

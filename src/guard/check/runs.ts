@@ -1,0 +1,146 @@
+// The runs of the calls of one group, read and written in the transaction that records the calls. So whoever sends a call
+// after the verdict of another was sent is decided with the marks that the other one gave, on every replica. Only keys
+// whose policies use marks or known values have any of this.
+
+import type { Rule } from '../../core/policy/policy.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import { findKnown, insertCalls, type ReportedCall } from '../../store/known-values.ts';
+import type { AuditEntry } from '../../store/log/audit-entry.ts';
+import { findRuns, insertMarks, insertRun, retireRun, type StoredMark, touchRuns } from '../../store/runs.ts';
+import type { Deps } from '../deps.ts';
+import { newId } from '../ids.ts';
+import type { CheckRequest } from './request.ts';
+import { Run } from './run.ts';
+import { endOf, grainOf, runRef } from './run-ref.ts';
+
+/** A request whose run is wanted, and when its session ends, if it has one. */
+export interface RunWanted {
+  request: Pick<CheckRequest, 'principal' | 'run' | 'surface'>;
+  sessionEndsAt: number | null;
+}
+
+export class Runs {
+  readonly #deps: Deps;
+  readonly #now: number;
+  readonly #byRef = new Map<string, Run>();
+  readonly #ends = new Map<Run, number>();
+  readonly #marks: StoredMark[] = [];
+  readonly #calls: ReportedCall[] = [];
+
+  constructor(deps: Deps, now: number) {
+    this.#deps = deps;
+    this.#now = now;
+  }
+
+  /** Reads the runs of these requests, and begins those that are not under way. */
+  async open(tx: Transaction, wanted: readonly RunWanted[]): Promise<void> {
+    const missing = await this.#read(tx, wanted);
+    if (missing.length === 0) return;
+    // All replicas begin runs in one order, so that they cannot deadlock.
+    missing.sort((a, b) => (refOf(a) < refOf(b) ? -1 : 1));
+    for (const each of missing) await this.#begin(tx, each);
+    const lost = await this.#read(tx, missing);
+    if (lost.length > 0) throw new Error('a run that was begun cannot be read');
+  }
+
+  /** Reads those that are under way, and returns what is missing, once for each run. */
+  async #read(tx: Transaction, wanted: readonly RunWanted[]): Promise<RunWanted[]> {
+    const byRef = new Map(wanted.map(each => [refOf(each), each]));
+    for (const found of await findRuns(tx, [...byRef.keys()])) {
+      if (found.endsAt <= this.#now) continue;
+      const run = new Run(
+        found,
+        once(() => this.#deps.vault.runKey(found.id)),
+      );
+      this.#byRef.set(found.ref, run);
+      this.#ends.set(run, this.#endOf(byRef.get(found.ref) as RunWanted));
+      byRef.delete(found.ref);
+    }
+    return [...byRef.values()];
+  }
+
+  async #begin(tx: Transaction, wanted: RunWanted): Promise<void> {
+    const { principal, surface, run: given } = wanted.request;
+    const { ref, name, sessionId } = runRef(principal, given);
+    await retireRun(tx, ref, this.#now);
+    await insertRun(tx, {
+      id: newId(),
+      ref,
+      keyId: principal.keyId,
+      sessionId,
+      personId: principal.personId ?? null,
+      surface,
+      name,
+      known: 0,
+      dropped: 0,
+      lastCallAt: this.#now,
+      endsAt: this.#endOf(wanted),
+    });
+  }
+
+  #endOf({ request: { principal, run }, sessionEndsAt }: RunWanted): number {
+    const { runRest } = this.#deps.settings;
+    return endOf(runRef(principal, run).kind, this.#now, sessionEndsAt, runRest);
+  }
+
+  /** The run of a request that was opened; null for any other. */
+  of({ principal, run }: RunWanted['request']): Run | null {
+    if (this.#byRef.size === 0) return null;
+    return this.#byRef.get(runRef(principal, run).ref) ?? null;
+  }
+
+  /** Reads the values that conditions have asked for. False if they have asked for none. */
+  async resolve(tx: Transaction): Promise<boolean> {
+    const asked = [...this.#byRef.values()].flatMap(run => run.takeUnread().map(digest => ({ run, digest })));
+    if (asked.length === 0) return false;
+    const found = await findKnown(
+      tx,
+      asked.map(({ run, digest }) => ({ run: run.found.number, digest })),
+    );
+    const known = new Set(found.map(({ run, digest }) => `${run} ${digest}`));
+    for (const { run, digest } of asked) run.learned(digest, known.has(`${run.found.number} ${digest}`));
+    return true;
+  }
+
+  /** Gives a run the marks of the rule that allowed a call. A shadow's are kept apart. */
+  mark(run: Run, rule: Rule | undefined, shadow: string, entry: AuditEntry): void {
+    const marks = rule?.marks;
+    if (marks === undefined) return;
+    const { at: since, serverName, toolName, id: toolCallId } = entry;
+    const by = { since, serverName, toolName, toolCallId };
+    this.#marks.push(...run.mark(typeof marks === 'string' ? [marks] : marks, shadow, by));
+  }
+
+  /** Remembers a call whose result the agent will report under this name. */
+  awaitResult(run: Run, name: string, { id: toolCallId }: AuditEntry): void {
+    this.#calls.push({ run: run.found.number, call: run.digest(callName(name)), toolCallId });
+  }
+
+  write(tx: Transaction): void {
+    const grain = grainOf(this.#deps.settings.runRest);
+    const stale = [...this.#byRef.values()].filter(({ found }) => this.#now - found.lastCallAt >= grain);
+    touchRuns(
+      tx,
+      stale.map(run => ({
+        number: run.found.number,
+        lastCallAt: this.#now,
+        endsAt: this.#ends.get(run) as number,
+      })),
+    );
+    if (this.#marks.length > 0) insertMarks(tx, this.#marks);
+    if (this.#calls.length > 0) insertCalls(tx, this.#calls);
+  }
+}
+
+/** No value that somebody can ask about has this form. */
+export const callName = (name: string): string => `call\n${name}`;
+
+const refOf = ({ request: { principal, run } }: RunWanted): string => runRef(principal, run).ref;
+
+function once<T extends object>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}

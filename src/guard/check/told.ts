@@ -1,0 +1,139 @@
+// What somebody trusted has said: the person whose task it is, or a tool whose results a rule trusts. It makes values known
+// in the run, before anybody is told that it was heard. Nothing of a text is kept but digests.
+
+import { GuardError } from '../../core/errors.ts';
+import { namedIn, namedInJson } from '../../core/flows/words.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { Surface } from '../../core/text/surface.ts';
+import type { Json } from '../../core/wire/json.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import { takeCall } from '../../store/known-values.ts';
+import { findAudit } from '../../store/log/audit.ts';
+import { findRun } from '../../store/runs.ts';
+import type { SessionRecord } from '../../store/sessions.ts';
+import { compiledVersion } from '../compiled-version.ts';
+import { type Principal, unauthenticated } from '../credentials.ts';
+import type { Deps } from '../deps.ts';
+import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
+import { CredentialFacts, type Live } from './facts.ts';
+import type { Learner } from './learner.ts';
+import type { CompiledPolicies } from './policies.ts';
+import type { RunHandle } from './run.ts';
+import { callName, Runs } from './runs.ts';
+
+export type Said = { text: string } | { structured: Json };
+
+/** Who says it, on which surface, and in which run. */
+export interface Speaker {
+  principal: Principal;
+  surface: Surface;
+  run: string | undefined;
+}
+
+export class Told {
+  readonly #deps: Deps;
+  readonly #policies: CompiledPolicies;
+  readonly #learner: Learner;
+
+  constructor(deps: Deps, policies: CompiledPolicies, learner: Learner) {
+    this.#deps = deps;
+    this.#policies = policies;
+    this.#learner = learner;
+  }
+
+  /** What the person said. If no rule of the key asks whether values are known, nothing is done. */
+  async byPerson(speaker: Speaker, said: Said): Promise<void> {
+    const run = await this.#runOf(speaker, async (_, handle) => handle);
+    if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedBy(said));
+  }
+
+  /** What the owner of a new session named for it, whatever its policy says by now. */
+  async byOwner({ id, keyId, expiresAt }: SessionRecord, texts: readonly string[]): Promise<void> {
+    if (texts.length === 0) return;
+    const principal: Principal = { kind: 'session', keyId, sessionId: id, scope: null };
+    const speaker: Speaker = { principal, surface: 'check', run: undefined };
+    const run = await this.#deps.db.transaction({}, async tx => {
+      const runs = new Runs(this.#deps, this.#deps.now());
+      await runs.open(tx, [{ request: speaker, sessionEndsAt: expiresAt }]);
+      return runs.of(speaker)?.handle ?? null;
+    });
+    if (run !== null) await this.#learner.learn(run, keyId, namedInJson([...texts]));
+  }
+
+  /** The result of a call. One that is not this caller's, or that no rule trusts, looks like an unknown one. */
+  async byTool(principal: Principal, toolCallId: string, said: Said): Promise<void> {
+    const run = await this.#runOfCall(principal, toolCallId);
+    if (run === null) throw noSuchCall();
+    await this.#learner.learn(run, principal.keyId, namedBy(said));
+  }
+
+  /** The result of a coding agent's call, which it names as it did before. A call that no rule trusts says nothing. */
+  async byAgentsTool(speaker: Speaker, resultName: string, said: Said): Promise<void> {
+    const run = await this.#runOf(speaker, async (tx, handle, digest) => {
+      const toolCallId = await takeCall(tx, handle.number, digest(callName(resultName)));
+      return toolCallId === null ? null : handle;
+    });
+    if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedBy(said));
+  }
+
+  /** The run of a speaker whose policy asks whether values are known, as `use` gives it back; null for any other. */
+  async #runOf(
+    speaker: Speaker,
+    use: (tx: Transaction, run: RunHandle, digest: (text: string) => string) => Promise<RunHandle | null>,
+  ): Promise<RunHandle | null> {
+    const { keyId, personId } = speaker.principal;
+    const people = personId === undefined ? [] : [PEOPLE_LOCK];
+    return this.#deps.db.transaction({ shared: [...people, POLICIES_LOCK, keyLock(keyId)] }, async tx => {
+      const now = this.#deps.now();
+      const live = await this.#usingKnown(tx, speaker, now);
+      if (live === null) return null;
+      const runs = new Runs(this.#deps, now);
+      await runs.open(tx, [{ request: speaker, sessionEndsAt: live.sessionEndsAt }]);
+      runs.write(tx);
+      const run = runs.of(speaker);
+      return run && use(tx, run.handle, text => run.digest(text));
+    });
+  }
+
+  async #usingKnown(tx: Transaction, speaker: Speaker, now: number): Promise<Live | null> {
+    const credentials = await CredentialFacts.read(tx, [speaker]);
+    const live = credentials.live(speaker, now);
+    if (live === null) throw unauthenticated();
+    await this.#policies.load(tx, credentials.policyVersions());
+    const { policyId, policyVersion, shadowPolicyId, shadowPolicyVersion } = live.key;
+    const policy = this.#policies.get(policyId, policyVersion);
+    const shadow =
+      shadowPolicyId === null || shadowPolicyVersion === null
+        ? null
+        : this.#policies.get(shadowPolicyId, shadowPolicyVersion);
+    return policy?.usesKnown || shadow?.usesKnown ? live : null;
+  }
+
+  async #runOfCall(principal: Principal, toolCallId: string): Promise<RunHandle | null> {
+    const { db, now } = this.#deps;
+    const entry = await findAudit(db, toolCallId);
+    if (entry === null || entry.keyId !== principal.keyId) return null;
+    if (principal.sessionId !== null && entry.sessionId !== principal.sessionId) return null;
+    if (entry.decision !== 'allow' || entry.runId === null || entry.ruleIndex === null) return null;
+    const policy = await this.#version(entry.policyId, entry.policyVersion);
+    if (policy?.rules[entry.ruleIndex]?.known !== 'results') return null;
+    const run = await findRun(db, entry.runId);
+    return run !== null && run.endsAt > now() ? { number: run.number, id: run.id } : null;
+  }
+
+  async #version(policyId: string, version: number): Promise<CompiledPolicy | null> {
+    return this.#policies.get(policyId, version) ?? compiledVersion(this.#deps.db, policyId, version);
+  }
+}
+
+/** What is said, in the form in which values are compared. */
+export function namedBy(said: Said): Iterable<string> {
+  return 'text' in said ? namedIn(said.text) : namedInJson(said.structured);
+}
+
+function noSuchCall(): GuardError {
+  return new GuardError(
+    'not_found',
+    'There is no allowed call with this id whose result makes values known.',
+  );
+}

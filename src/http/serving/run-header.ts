@@ -1,0 +1,19 @@
+// The header with which a caller names the run that its calls belong to.
+
+import { invalidInput } from '../../core/errors.ts';
+import { runNameFault } from '../../core/flows/names.ts';
+
+const RUN_HEADER = 'Toolgate-Run';
+
+/** The name of the run; undefined if none is named. It throws if the name cannot be one. */
+export function runOf({ headers }: Pick<Request, 'headers'>): string | undefined {
+  const name = headers.get(RUN_HEADER);
+  return name === null ? undefined : requireRunName(name, `/${RUN_HEADER}`);
+}
+
+/** `path` says where the name stands. */
+export function requireRunName(name: string, path: string): string {
+  const message = runNameFault(name);
+  if (message !== null) throw invalidInput([{ path, message }]);
+  return name;
+}

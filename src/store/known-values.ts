@@ -1,0 +1,105 @@
+// The values that somebody trusted has named in a run, as keyed digests, and the calls of coding agents whose results will
+// name more.
+
+import { into, type Queries, type Transaction, type Value } from './engine/db.ts';
+import { sized } from './engine/sized.ts';
+
+export interface KnownValue {
+  run: number;
+  digest: string;
+}
+
+/** A statement has room for this many values. */
+const AT_ONCE = 512;
+
+/** Those of the given values that are known. */
+export async function findKnown(tx: Queries, wanted: readonly KnownValue[]): Promise<KnownValue[]> {
+  const found: KnownValue[] = [];
+  for (let from = 0; from < wanted.length; from += AT_ONCE) {
+    const some = wanted.slice(from, from + AT_ONCE);
+    const params: Value[] = [some.length];
+    const sql = lookUp(some, ({ run, digest }) => params.push(run, digest));
+    found.push(...(await tx.all<KnownValue>(sql, params)));
+  }
+  return found;
+}
+
+/** The subquery makes either engine look each of them up in the primary key. */
+const lookUp = sized(
+  2,
+  1,
+  rows => `WITH wanted (at, run, digest) AS (VALUES ${rows})
+    SELECT CAST(run AS bigint) AS run, digest FROM wanted WHERE at < $1 AND EXISTS (
+      SELECT 1 FROM run_known k WHERE k.run = CAST(wanted.run AS bigint) AND k.digest = wanted.digest)`,
+);
+
+const KNOWN = into('run_known', { run: 'bigint', digest: 'text' }, 'ON CONFLICT DO NOTHING');
+
+/**
+ * Adds values to a run as long as it has room for them, and counts those that it has no room for. Returns whether there
+ * was room for all of them. Others that add to the same run wait.
+ */
+export async function addKnown(
+  tx: Transaction,
+  run: number,
+  digests: readonly string[],
+  most: number,
+): Promise<boolean> {
+  const [row] = await tx.all<{ known: number }>(
+    'UPDATE runs SET known = known WHERE number = $1 RETURNING known',
+    [run],
+  );
+  if (row === undefined) return false;
+  const fresh = await unknownAmong(tx, run, digests);
+  const added = fresh.slice(0, Math.max(0, most - row.known));
+  if (added.length > 0)
+    tx.insert(
+      KNOWN,
+      added.flatMap(digest => [run, digest]),
+    );
+  tx.defer('UPDATE runs SET known = known + $2, dropped = dropped + $3 WHERE number = $1', [
+    run,
+    added.length,
+    fresh.length - added.length,
+  ]);
+  return added.length === fresh.length;
+}
+
+async function unknownAmong(tx: Queries, run: number, digests: readonly string[]): Promise<string[]> {
+  const different = [...new Set(digests)];
+  const found = await findKnown(
+    tx,
+    different.map(digest => ({ run, digest })),
+  );
+  const known = new Set(found.map(({ digest }) => digest));
+  return different.filter(digest => !known.has(digest));
+}
+
+export interface ReportedCall {
+  run: number;
+  call: string;
+  toolCallId: string;
+}
+
+const CALLS = into(
+  'run_calls',
+  { run: 'bigint', call: 'text', tool_call_id: 'text' },
+  'ON CONFLICT DO NOTHING',
+);
+
+export function insertCalls(tx: Transaction, calls: readonly ReportedCall[]): void {
+  tx.insert(
+    CALLS,
+    calls.flatMap(({ run, call, toolCallId }) => [run, call, toolCallId]),
+  );
+}
+
+/** Takes the oldest call of this name whose result has not been reported; null if there is none. */
+export async function takeCall(tx: Transaction, run: number, call: string): Promise<string | null> {
+  const rows = await tx.all<{ toolCallId: string }>(
+    `DELETE FROM run_calls WHERE run = $1 AND call = $2 AND tool_call_id = (
+       SELECT min(tool_call_id) FROM run_calls WHERE run = $1 AND call = $2) RETURNING tool_call_id AS "toolCallId"`,
+    [run, call],
+  );
+  return rows[0]?.toolCallId ?? null;
+}
