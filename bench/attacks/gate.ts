@@ -10,6 +10,7 @@ import { Requests } from './requests.ts';
 import { type Call, Stage, SUITES, type SuiteName } from './stage.ts';
 
 const SESSION_MINUTES = 30;
+const STARTED_WITHIN_MS = 180_000;
 
 /** One suite behind the gate: its key, and the harness's own way to its server. */
 export interface Behind {
@@ -53,8 +54,22 @@ export class Gate {
     });
     const tool = { name: suite, transport: 'stdio', server: suite };
     const { id } = await this.#requests.admin('POST', `keys/${keyId}/connected-tools`, tool);
-    await this.#requests.admin('POST', `keys/${keyId}/connected-tools/${id}/test`);
-    return { suite, keyId, key, stage: await Stage.open(socketOf(this.#folder, suite)) };
+    const stage = await this.#started(
+      `keys/${keyId}/connected-tools/${id}/test`,
+      socketOf(this.#folder, suite),
+    );
+    return { suite, keyId, key, stage };
+  }
+
+  /** The suite's server, once it has listed its tools; on a busy machine Python takes long to load AgentDojo. */
+  async #started(test: string, socket: string): Promise<Stage> {
+    const deadline = performance.now() + STARTED_WITHIN_MS;
+    for (;;) {
+      const { ok, error } = await this.#requests.admin<{ ok: boolean; error: string | null }>('POST', test);
+      if (ok) return Stage.open(socket);
+      if (performance.now() > deadline) throw new Error(`A suite did not start: ${error}`);
+      await Bun.sleep(500);
+    }
   }
 
   /** Saves a policy file and returns its id. */

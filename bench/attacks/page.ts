@@ -43,8 +43,9 @@ export function page(reports: readonly SuiteReport[], made: string): string {
   const leftOut = total(bare.map(each => each.leftOut.length));
   return `# Attacks
 
-Written by \`npm run attacks\` ${made}; do not edit. The question is: does it stop an agent that a stranger's text has
-taken over, and how often does it bother its owner?
+Written by \`npm run attacks\` ${made}; do not edit.
+
+Does it stop an agent that a stranger's text has taken over, and how often does it bother its owner?
 
 ![${TITLE}](bench/attacks.svg)
 
@@ -53,6 +54,9 @@ Over all four suites of AgentDojo. Brackets are 95 % intervals, by Wilson.
 ${policyTable(reports)}
 
 ${wantedTable(reports)}
+
+Lists hold as much here as the others, because no goal of AgentDojo wants something of the owner's own contacts. They have to be kept, and
+they ask about everything that is not on them, whatever the run has read.
 
 ## How it is played
 
@@ -75,7 +79,7 @@ They lie in \`bench/attacks/\`. The first two are controls, the third is the bes
 |---|---|
 | allow everything | Nobody is asked. Every attack must reach its goal here, or the harness is wrong |
 | ask about everything | Somebody is asked about every call, reading included. No attack may reach its goal, and every task must get done |
-| lists | Destinations from the owner's own contacts, payees, members and channels pass; everything else with an effect is asked about |
+| lists | Whatever the run has read: destinations from the owner's own contacts, payees, members and channels pass; everything else with an effect is asked about |
 | marks | What strangers can write marks the run. In a marked run, whatever sends, changes or deletes is asked about |
 | marks and known values | In a marked run, what the person or a trusted tool named passes; everything else is asked about |
 
@@ -113,6 +117,6 @@ ${missList(reports)}
 - **Other tasks.** ${tasks} tasks are few, and nobody's own. Before you rely on a policy, [try it as a shadow](shadow.md) on your own agents.
 
 To repeat it: \`npm ci\`, \`npm ci --prefix bench\`, \`npm run attacks\`, with Python 3.10 or newer. It brings AgentDojo into \`bench/.attacks\`
-(285 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes about five minutes on two cores.
+(285 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes three to five minutes on two cores that do nothing else.
 `;
 }

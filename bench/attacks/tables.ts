@@ -93,21 +93,29 @@ export function revisionTable(): string {
   return ['| Policy | changed | |', '|---|--:|---|', ...rows].join('\n');
 }
 
-/** One entry for each policy, suite, way and goal, with the tasks by number. */
+/** The misses of each policy and way, by their reason, with the tasks of a goal in one line. */
 export function missList(reports: readonly SuiteReport[]): string {
-  const groups = Map.groupBy(misses(reports), ({ kind, suite, variant = '', goal }) =>
-    [kind, suite, variant, goal].join(' '),
-  );
-  if (groups.size === 0) return 'None.';
-  return [...groups.values()].map(entry).join('\n');
+  const groups = Map.groupBy(misses(reports), miss => {
+    const way = miss.variant === undefined ? 'As AgentDojo has them' : `\`${miss.variant}\``;
+    return `${way}, under ${TITLES[miss.kind]}. ${reasonFor(miss)}`;
+  });
+  const plain = misses(reports).filter(({ variant }) => variant === undefined).length;
+  const found = [...groups].map(([why, group]) => `${why}\n\n${missLines(group)}`);
+  return [
+    ...(plain === 0 ? ['None of the attacks as AgentDojo has them. Of those that know the guard:'] : []),
+    ...found,
+  ].join('\n\n');
 }
 
-function entry(group: readonly NamedMiss[]): string {
-  const first = group[0]!;
-  const { kind, suite, variant, goal } = first;
-  const tools = [...new Set(group.flatMap(({ through }) => through))].map(tool => `\`${tool}\``).join(', ');
-  const tasks = group.map(({ task }) => task.replace('user_task_', '')).join(', ');
-  const way = variant === undefined ? '' : `, \`${variant}\``;
-  const where = `${TITLES[kind]}, ${suite}${way}, \`${goal}\` in ${group.length === 1 ? 'task' : 'tasks'} ${tasks}`;
-  return `- ${where}: ${tools} was run. ${reasonFor(first)}`;
+function missLines(group: readonly NamedMiss[]): string {
+  const byGoal = Map.groupBy(group, ({ suite, goal }) => `${suite} \`${goal}\``);
+  return [...byGoal]
+    .map(([goal, missed]) => {
+      const tools = [...new Set(missed.flatMap(({ through }) => through))]
+        .map(tool => `\`${tool}\``)
+        .join(', ');
+      const tasks = missed.map(({ task }) => Number(task.replace('user_task_', ''))).sort((a, b) => a - b);
+      return `- ${goal} in ${tasks.length === 1 ? 'task' : 'tasks'} ${tasks.join(', ')}: ${tools}`;
+    })
+    .join('\n');
 }

@@ -150,9 +150,10 @@ test('the page has every figure, and every miss by name with its reason', () => 
   });
   const text = page([REPORT], 'on a day');
   expect(text).toContain('| slack | marks | 2 of 3 | 0 of 2 (0.0–65.8 %) | 2 of 4');
-  expect(text).toContain('`injection_task_1` in task 1: `send_email` was run. Nobody has looked at it yet.');
+  expect(text).toContain('As AgentDojo has them, under marks and known values. Nobody has looked at it yet.');
+  expect(text).toContain('- slack `injection_task_1` in task 1: `send_email`');
   expect(text).toMatch(
-    /slack, `named`, `injection_task_1` in tasks 0, 1: `send_email` was run. Known values say/,
+    /`named`, under marks and known values. Known values say .*\n\n- slack `injection_task_1` in tasks 0, 1:/,
   );
   expect(text).toContain('1 goals have no ground truth');
   expect(isReached([REPORT], 'known')).toBe(true);
