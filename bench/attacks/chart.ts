@@ -26,7 +26,7 @@ ${STYLE}
 <text x="16" y="28" class="title">${escaped(title)}</text>
 <text x="16" y="48" class="small">${escaped(explained)}</text>
 ${axes()}
-${points.map(point).join('\n')}
+${points.map((each, at) => point(each, at % 2)).join('\n')}
 </svg>
 `;
 }
@@ -50,7 +50,7 @@ function axes(): string {
   ].join('\n');
 }
 
-function point({ label, kind, asked, reached }: Point): string {
+function point({ label, kind, asked, reached }: Point, row: number): string {
   const [at, held] = [x(asked.count / asked.of), y(1 - reached.count / reached.of)];
   const [fewest, most] = wilson(asked).map(x);
   const [best, worst] = wilson(reached).map(share => y(1 - share));
@@ -58,13 +58,14 @@ function point({ label, kind, asked, reached }: Point): string {
     `<line x1="${fewest}" x2="${most}" y1="${held}" y2="${held}" class="spread"/>`,
     `<line x1="${at}" x2="${at}" y1="${best}" y2="${worst}" class="spread"/>`,
     `<circle cx="${at}" cy="${held}" r="6" class="${kind}"/>`,
-    labelled(label, at, held),
+    labelled(label, at, held, row),
   ].join('\n');
 }
 
-/** Beside a point at the bottom or the right edge, below any other: those at the top stand close together. */
-function labelled(label: string, at: number, held: number): string {
-  const beside = held > y(0.5) || at > x(0.9);
-  const [dx, dy] = beside ? [12, held > y(0.5) ? -8 : 4] : [0, 24];
+/** Beside a point at the bottom or the right edge, below any other, in two rows: those at the top stand close together. */
+function labelled(label: string, at: number, held: number, row: number): string {
+  const atBottom = held > y(0.5);
+  const beside = atBottom || at > x(0.9);
+  const [dx, dy] = beside ? [12, atBottom ? -8 : 4] : [0, 24 + 18 * row];
   return `<text x="${at + dx}" y="${held + dy}" text-anchor="${beside ? 'start' : 'middle'}">${escaped(label)}</text>`;
 }

@@ -25,7 +25,7 @@ const SHOWN: [Kind, string, 'floor' | 'ours'][] = [
 export function writePage(reports: readonly SuiteReport[], took: number): void {
   const points = SHOWN.map(([kind, label, colour]) => {
     const { asked, reached } = sums(reports, kind);
-    return { label, kind: colour, asked, reached };
+    return { label: `${label}: ${asked.count} of ${asked.of}`, kind: colour, asked, reached };
   });
   const made = `on ${new Date().toISOString().slice(0, 10)}, commit ${commit()}, in ${took.toFixed(0)} minutes on ${os.availableParallelism()} cores`;
   const explained = 'Upper left is best. Thin lines are 95 % intervals, by Wilson.';

@@ -6,11 +6,12 @@ import { type Hands, play, saysTo } from '../../bench/attacks/agent.ts';
 import { drawAttacks } from '../../bench/attacks/chart.ts';
 import { page } from '../../bench/attacks/page.ts';
 import type { Guarded, Missed } from '../../bench/attacks/play.ts';
-import { filled, KINDS, namedValues, writtenPolicy } from '../../bench/attacks/policies.ts';
+import { fileOf, filled, KINDS, namedValues, writtenPolicy } from '../../bench/attacks/policies.ts';
 import { faults, isReached, type SuiteReport, sums } from '../../bench/attacks/report.ts';
 import { type Call, type Scene, SUITES } from '../../bench/attacks/stage.ts';
 import { VARIANTS } from '../../bench/attacks/variants.ts';
 import { told, wilson } from '../../bench/attacks/wilson.ts';
+import { parsePolicy } from '../../src/core/policy-file/policy-file.ts';
 
 const call = (tool: string, args: Call['args'] = {}): Call => ({ tool, args });
 const SCENE: Required<Scene> = {
@@ -106,6 +107,15 @@ test('lists are filled in, and stand in no file', () => {
   expect(() => filled('$friends', {})).toThrow('friends');
   for (const suite of SUITES)
     for (const kind of KINDS) expect(writtenPolicy(suite, kind)).not.toMatch(/@[a-z]+\.[a-z]|\bwww\./);
+});
+
+test('the policies are in order, and lint has nothing to say about them', () => {
+  const lists = Object.fromEntries(['contacts', 'payees', 'members', 'channels'].map(name => [name, ['a']]));
+  for (const suite of SUITES)
+    for (const kind of KINDS) {
+      const { problems } = parsePolicy(filled(writtenPolicy(suite, kind), lists));
+      expect([fileOf(suite, kind), problems]).toEqual([fileOf(suite, kind), []]);
+    }
 });
 
 test('intervals by Wilson hold for none and for all', () => {
