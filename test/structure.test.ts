@@ -49,7 +49,7 @@ test.each([
   ['guard/log/sealer.ts', '{ CheckWork }', '../check/check.ts'],
   ['guard/keys.ts', '{ addPolicy }', './check/policies.ts'],
   ['http/agent/check.ts', '{ insertAudit }', '../../store/log/audit.ts'],
-  ['http/agent/check.ts', '{ writeMark }', '../../store/log/marks.ts'],
+  ['http/agent/check.ts', '{ writeProgress }', '../../store/log/progress.ts'],
   ['http/admin/audit.ts', '{ findAudit, deleteAudit }', '../../store/log/audit.ts'],
   ['mcp/hub.ts', '{ type RollupCount, pruneRollups }', '../store/log/rollups.ts'],
   ['cli/commands/config.ts', '{ start }', '../../main.ts'],

@@ -26,8 +26,8 @@ const MUTANTS: Record<string, Patch[]> = {
   'that counts the limit of the shadow': [
     {
       file: CASES,
-      find: 'metered: meteredBy(considered, key.id), shadow }',
-      replace: 'metered: meteredBy(considered, key.id) ?? (shadow && meteredBy(shadow, key.id)), shadow }',
+      find: 'metered: meteredBy(considered, key.id),',
+      replace: 'metered: meteredBy(considered, key.id) ?? (shadow && meteredBy(shadow, key.id)),',
     },
   ],
   'that opens an approval for the shadow': [

@@ -20,7 +20,8 @@ import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
 import type { Run } from './run.ts';
-import { Runs } from './runs.ts';
+import { type RunCase, type RunOpener, settle } from './run-cases.ts';
+import type { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
 
 /** A request whose credential is valid, with what was found about it. */
@@ -39,17 +40,6 @@ export interface Case {
   run: RunCase | null;
 }
 
-/** The run of a call, and how its rule is found once more, by what is known of the run then. */
-export interface RunCase {
-  run: Run;
-  /** The marks by which the rule was found. */
-  marks: readonly string[];
-  /** Whether conditions have asked for values that were not read yet. */
-  unsettled: boolean;
-  again: () => Considered;
-  shadowAgain: () => Considered | null;
-}
-
 /** Whether the call is decided in this group. */
 export function isCase(each: Group['cases'][number]): each is Case {
   return each !== LATER && !(each instanceof GuardError);
@@ -59,6 +49,7 @@ export function isCase(each: Group['cases'][number]): each is Case {
 export interface GroupMemory {
   policies: CompiledPolicies;
   annotations: Annotations;
+  runs: RunOpener;
 }
 
 export interface Group {
@@ -86,53 +77,13 @@ export async function readGroup(
   requests: readonly CheckRequest[],
   { memory, meters, turns }: Reading,
 ): Promise<Group> {
-  const facts = await readFacts(deps, tx, requests, meters);
+  const facts = await readFacts(deps, tx, requests, meters, memory.runs);
   const found = await withPolicies(tx, requests, facts, memory);
-  const runs = await openRuns(deps, tx, found, facts.now);
+  const runs = await memory.runs.open(deps, tx, found, facts.now, facts.runs);
   const cases = evaluated(found, requests, facts, memory.annotations, turns);
-  if (runs !== null) await settle(tx, runs, cases);
+  if (runs !== null) await settle(tx, runs, cases.filter(isCase));
   const { definitions, now, limitTime } = facts;
   return { cases, definitions, runs, now, limitTime };
-}
-
-/** Null if no policy of the group uses marks or known values. */
-async function openRuns(
-  deps: Deps,
-  tx: Transaction,
-  found: readonly (Ready | GuardError)[],
-  now: number,
-): Promise<Runs | null> {
-  const wanted = found.filter(usesRuns);
-  if (wanted.length === 0) return null;
-  const runs = new Runs(deps, now);
-  await runs.open(tx, wanted);
-  for (const each of wanted) each.run = runs.of(each.request);
-  return runs;
-}
-
-function usesRuns(each: Ready | GuardError): each is Ready {
-  if (each instanceof GuardError || each.request.call.relayed) return false;
-  return remembers(each.policy) || (each.shadow !== null && remembers(each.shadow));
-}
-
-export const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
-
-/** Reads the values that conditions have asked for, and evaluates those again, until none asks for more. */
-async function settle(tx: Transaction, runs: Runs, cases: Group['cases']): Promise<void> {
-  const open = cases.filter((each): each is Case => isCase(each) && each.run?.unsettled === true);
-  while (open.length > 0 && (await runs.resolve(tx))) {
-    for (let at = open.length - 1; at >= 0; at--) if (isSettled(open[at] as Case)) open.splice(at, 1);
-  }
-}
-
-/** Finds the rule once more, and says whether everything was known that its conditions asked for. */
-function isSettled(each: Case): boolean {
-  const run = each.run as RunCase;
-  const before = run.run.asked;
-  each.considered = run.again();
-  each.shadow = run.shadowAgain();
-  each.metered = meteredBy(each.considered, each.key.id);
-  return run.run.asked === before;
 }
 
 interface GroupFacts {
@@ -140,21 +91,27 @@ interface GroupFacts {
   definitions: DefinitionFacts;
   limitTime: LimitTime | null;
   toolDrift: Deps['settings']['toolDrift'];
+  /** The runs of those calls that probably have one. */
+  runs: Runs | null;
   now: number;
 }
 
 async function readFacts(
-  { now, settings: { toolDrift } }: Deps,
+  deps: Deps,
   tx: Transaction,
   requests: readonly CheckRequest[],
   meters: boolean,
+  opener: RunOpener,
 ): Promise<GroupFacts> {
-  const [credentials, definitions, limitTime] = await Promise.all([
+  const { now, settings } = deps;
+  const { toolDrift } = settings;
+  const [credentials, definitions, limitTime, runs] = await Promise.all([
     CredentialFacts.read(tx, requests),
     DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
     meters ? readTime(tx, now) : null,
+    opener.expect(deps, tx, requests),
   ]);
-  return { credentials, definitions, limitTime, toolDrift, now: now() };
+  return { credentials, definitions, limitTime, toolDrift, runs, now: now() };
 }
 
 /** A request whose credential is valid, with the policies that judge it. */

@@ -5,43 +5,48 @@ import { GuardError } from '../../core/errors.ts';
 import { namedInJson } from '../../core/flows/words.ts';
 import type { Rule } from '../../core/policy/policy.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
-import type { Case, RunCase } from './cases.ts';
+import type { Case } from './cases.ts';
+import type { Learner } from './learner.ts';
 import { RUN, type Verdict } from './request.ts';
-import type { Round } from './round.ts';
+import type { RunCase } from './run-cases.ts';
+import type { Runs } from './runs.ts';
 
-interface Made {
+/** What became of one call. It has no entry if it got no verdict. */
+export interface Made {
   entry: AuditEntry | null;
   result: Verdict | GuardError;
+  /** Set if people approved exactly this call. */
   approved?: boolean;
 }
 
-/** `index` is the place of the call in its group. */
-export function follow(round: Round, each: Case, { run }: RunCase, made: Made, index: number): void {
-  const { entry, result, approved } = made;
-  const { runs } = round.group;
+/** Returns what has to be done once the call is committed, and before it is answered; null if there is nothing. */
+export function follow(
+  runs: Runs,
+  learner: Learner,
+  each: Case,
+  { run }: RunCase,
+  { entry, result, approved }: Made,
+): (() => Promise<void>) | null {
   const { request, considered, shadow } = each;
-  if (runs === null || entry === null || result instanceof GuardError) return;
+  if (entry === null || result instanceof GuardError) return null;
   const { policy } = considered;
   const judged = entry.shadow;
   if (shadow !== null && judged?.decision === 'allow')
     for (const rule of [shadow.policy.rules[shadow.index], ruleOf(shadow.policy.rules, judged.ruleIndex)])
       runs.mark(run, rule, shadow.policy.id, entry);
-  if (!mayBeMade(entry, each)) return;
+  if (!mayBeMade(entry, each)) return null;
   // The rule that asked may be another one than the rule that applies.
   const rule = ruleOf(policy.rules, entry.ruleIndex);
   for (const marking of [policy.rules[considered.index], rule]) runs.mark(run, marking, '', entry);
-  if (entry.decision !== 'allow') return;
+  if (entry.decision !== 'allow') return null;
   if (rule?.known === 'results') {
     result.known = 'results';
     result[RUN] = run.handle;
     if (request.resultName !== undefined) runs.awaitResult(run, request.resultName, entry);
   }
   const { args } = request;
-  if (!approved || args === undefined || !policy.usesKnown) return;
-  round.beforeAnswer ??= new Map();
-  round.beforeAnswer.set(index, () =>
-    round.learner.tryToLearn(run.handle, request.principal.keyId, namedInJson(args)),
-  );
+  if (!approved || args === undefined || !policy.usesKnown) return null;
+  return () => learner.tryToLearn(run.handle, request.principal.keyId, namedInJson(args));
 }
 
 /**

@@ -2,7 +2,7 @@
 // somebody else. It is done before the text is passed on, or its receipt confirmed. What cannot be written is not known,
 // which can only make a decision stricter.
 
-import { digestOf } from '../../core/flows/digests.ts';
+import { digestsOf } from '../../core/flows/digests.ts';
 import { addKnown } from '../../store/known-values.ts';
 import type { Deps } from '../deps.ts';
 import type { CallerTurns } from '../rations/caller-turns.ts';
@@ -30,10 +30,10 @@ export class Learner {
   /** Resolves once all that is named holds on every replica. `named` has values in the form in which they are compared. */
   async learn(run: RunHandle, keyId: string, named: Iterable<string>): Promise<void> {
     const key = this.#deps.vault.runKey(run.id);
-    const values = named[Symbol.iterator]();
+    const digests = digestsOf(key, named);
     for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
       if (looked > 0) await this.#turns.next(keyName(keyId));
-      const slice = digestsOf(key, values);
+      const slice = nextOf(digests);
       if (slice.length === 0) return;
       const fits = await this.#deps.db.transaction({}, tx => addKnown(tx, run.number, slice, MAX_KNOWN));
       if (!fits) return;
@@ -50,13 +50,12 @@ export class Learner {
   }
 }
 
-/** The digests of the next values. */
-function digestsOf(key: Uint8Array, values: Iterator<string>): string[] {
-  const digests: string[] = [];
-  while (digests.length < SLICE) {
-    const next = values.next();
+function nextOf(digests: Iterator<string>): string[] {
+  const slice: string[] = [];
+  while (slice.length < SLICE) {
+    const next = digests.next();
     if (next.done) break;
-    digests.push(digestOf(key, next.value));
+    slice.push(next.value);
   }
-  return digests;
+  return slice;
 }

@@ -16,7 +16,7 @@ import { type AskingCalls, hasLarge } from './asking.ts';
 import { type Case, type Group, isCase } from './cases.ts';
 import { LATER, MOVED, type Outcome } from './commit.ts';
 import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
-import { follow } from './follow-run.ts';
+import { follow, type Made } from './follow-run.ts';
 import { type Asking, receiverOf } from './freeing.ts';
 import type { Learner } from './learner.ts';
 import type { LimitFacts } from './limits.ts';
@@ -43,14 +43,6 @@ export interface Round {
   learner: Learner;
 }
 
-/** What became of one call. It has no entry if it got no verdict. */
-interface Made {
-  entry: AuditEntry | null;
-  result: Verdict | GuardError;
-  /** Set if people approved exactly this call. */
-  approved?: boolean;
-}
-
 export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
   const { group, limits, shadows, asking } = round;
   const results: Outcome<Verdict>[] = new Array(group.cases.length);
@@ -68,7 +60,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
           ? decideByRule(round, each)
           : await decideAsking(round, asking, each, question);
       note(round, each, made, shadow);
-      if (each.run !== null) follow(round, each, each.run, made, index);
+      followRun(round, each, made, index);
       results[index] = made.result;
     }
   }
@@ -89,6 +81,16 @@ function stillApplies({ run, considered }: Case): boolean {
     failed === considered.failed &&
     held?.index === considered.held?.index
   );
+}
+
+/** `index` is the place of the call in its group. */
+function followRun(round: Round, each: Case, made: Made, index: number): void {
+  const { runs } = round.group;
+  if (each.run === null || runs === null) return;
+  const first = follow(runs, round.learner, each, each.run, made);
+  if (first === null) return;
+  round.beforeAnswer ??= new Map();
+  round.beforeAnswer.set(index, first);
 }
 
 /** Adds to the entry of a decided call what its shadow says, and counts the call against its limit. */

@@ -13,8 +13,8 @@ import {
   oldestContextBucket,
   type SharedContext,
 } from '../../store/log/context-rollups.ts';
-import { readMark } from '../../store/log/marks.ts';
 import { newestEntries } from '../../store/log/newest-entries.ts';
+import { readProgress } from '../../store/log/progress.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
 import { nextTurn } from './long-reads.ts';
@@ -73,7 +73,7 @@ export async function countedCalls(
 ): Promise<CountedCalls> {
   const period = await countedPeriod(db, now(), from, to);
   const sums = new Sums(db, filter);
-  const rolledUp = (await readMark(db, ROLLED_UP)) ?? 0;
+  const rolledUp = (await readProgress(db, ROLLED_UP)) ?? 0;
   for await (const rows of tallies(db, Math.max(period.from, rolledUp), period.to))
     await sums.add(rows, period.to);
   // The newest buckets come first, so that the oldest are left out if there are too many contexts.

@@ -6,7 +6,7 @@ import type { VerifierKey } from '../../core/log/checkpoint.ts';
 import { floorTo } from '../../core/time/buckets.ts';
 import { DAY, MINUTE } from '../../core/time/duration.ts';
 import { oldestPending } from '../../store/deliveries.ts';
-import { readMark, writeMark } from '../../store/log/marks.ts';
+import { readProgress, writeProgress } from '../../store/log/progress.ts';
 import {
   BATCH,
   deleteAudit,
@@ -99,10 +99,14 @@ async function retireAudit(
   const until = floorTo(await deletableUntil(deps, places, before), MINUTE);
   await keepFrom(deps, until);
   return db.transaction({}, async tx => {
-    const from = (await readMark(tx, DELETED)) ?? 0;
+    const from = (await readProgress(tx, DELETED)) ?? 0;
     const { count, until: reached } = await deleteAudit(tx, from, until, places);
     // The next step starts where this one ended: PostgreSQL would otherwise scan all deleted rows not yet vacuumed.
-    await writeMark(tx, DELETED, reached === null ? until - LOOK_BACK_MS : timeOfId(firstIdFrom(reached)));
+    await writeProgress(
+      tx,
+      DELETED,
+      reached === null ? until - LOOK_BACK_MS : timeOfId(firstIdFrom(reached)),
+    );
     return { count, more: reached !== null };
   });
 }
@@ -113,7 +117,7 @@ async function retireAudit(
  * late has a later place than its time suggests, so the statement that deletes also tests the place of each entry.
  */
 async function deletableUntil({ db }: Deps, places: number | null, before: number): Promise<number> {
-  const counted = (await readMark(db, ROLLED_UP)) ?? 0;
+  const counted = (await readProgress(db, ROLLED_UP)) ?? 0;
   if (places === null) return Math.min(before, counted);
   const next = await entryIdAt(db, places);
   return Math.min(before, counted, next === null ? before : timeOfId(next));
@@ -130,9 +134,9 @@ async function removablePlaces(deps: Deps, key: VerifierKey, shippedTo: readonly
  * Records what will be deleted before it is, under the lock for counting, so that those minutes are not counted again.
  */
 async function keepFrom({ db }: Deps, until: number): Promise<void> {
-  if (((await readMark(db, KEPT_FROM)) ?? 0) >= until) return;
+  if (((await readProgress(db, KEPT_FROM)) ?? 0) >= until) return;
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
-    if (((await readMark(tx, KEPT_FROM)) ?? 0) < until) await writeMark(tx, KEPT_FROM, until);
+    if (((await readProgress(tx, KEPT_FROM)) ?? 0) < until) await writeProgress(tx, KEPT_FROM, until);
   });
 }
 

@@ -13,7 +13,7 @@ import {
   pruneContextRollups,
   writeContextBuckets,
 } from '../../store/log/context-rollups.ts';
-import { readMark, writeMark } from '../../store/log/marks.ts';
+import { readProgress, writeProgress } from '../../store/log/progress.ts';
 import { minuteTotals, pruneRollups, sumUp, writeMinutes } from '../../store/log/rollups.ts';
 import type { Deps } from '../deps.ts';
 import { timeOfId } from '../ids.ts';
@@ -44,24 +44,25 @@ export async function rollUp(deps: Deps): Promise<boolean> {
 }
 
 export function rolledUpTo({ db }: Deps): Promise<number | null> {
-  return readMark(db, ROLLED_UP);
+  return readProgress(db, ROLLED_UP);
 }
 
 async function advance({ db, now }: Deps): Promise<boolean> {
-  const mark = await readMark(db, ROLLED_UP);
+  const mark = await readProgress(db, ROLLED_UP);
   const horizon = floorTo(now() - LAG_MS, MINUTE);
-  if (mark !== null && mark > horizon + CLOCK_JUMP_MS) await writeMark(db, ROLLED_UP, horizon);
+  if (mark !== null && mark > horizon + CLOCK_JUMP_MS) await writeProgress(db, ROLLED_UP, horizon);
   if (mark !== null && mark >= horizon) return false;
-  const written = await readMark(db, WRITTEN);
+  const written = await readProgress(db, WRITTEN);
   const { minutes, at } = await countMinutes(db, mark ?? 0, horizon);
   const from = mark ?? Math.min(at, ...minutes.counts.keys());
   const buckets = await contextBuckets(db, minutes.contexts, from, at);
   return db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     // Another replica may have written these minutes first.
-    if ((await readMark(tx, ROLLED_UP)) !== mark || (await readMark(tx, WRITTEN)) !== written) return true;
+    if ((await readProgress(tx, ROLLED_UP)) !== mark || (await readProgress(tx, WRITTEN)) !== written)
+      return true;
     await write(tx, minutes, buckets, from, at);
-    await writeMark(tx, ROLLED_UP, at);
-    await writeMark(tx, CONTEXTS_TO, at);
+    await writeProgress(tx, ROLLED_UP, at);
+    await writeProgress(tx, CONTEXTS_TO, at);
     return at < horizon;
   });
 }
@@ -77,19 +78,19 @@ async function write(
   await writeMinutes(tx, counts);
   await sumUp(tx, from, to);
   await writeContextBuckets(tx, buckets);
-  await writeMark(tx, WRITTEN, ((await readMark(tx, WRITTEN)) ?? 0) + 1);
+  await writeProgress(tx, WRITTEN, ((await readProgress(tx, WRITTEN)) ?? 0) + 1);
 }
 
 async function recheck(deps: Deps, age: number): Promise<boolean> {
   const { db, now } = deps;
   const name = `rechecked at ${age}`;
-  const mark = await readMark(db, name);
-  const end = Math.min((await readMark(db, ROLLED_UP)) ?? 0, floorTo(now() - age, MINUTE));
-  const next = await nextAuditId(db, Math.max(mark ?? end, (await readMark(db, KEPT_FROM)) ?? 0));
+  const mark = await readProgress(db, name);
+  const end = Math.min((await readProgress(db, ROLLED_UP)) ?? 0, floorTo(now() - age, MINUTE));
+  const next = await nextAuditId(db, Math.max(mark ?? end, (await readProgress(db, KEPT_FROM)) ?? 0));
   const from = next === null ? end : floorTo(timeOfId(next), MINUTE);
   if (from >= end) {
     // The mark also moves back, after a clock that was ahead was corrected.
-    if (mark !== end) await writeMark(db, name, end);
+    if (mark !== end) await writeProgress(db, name, end);
     return false;
   }
   const until = Math.min(end, from + STEP_MINUTES * MINUTE);
@@ -97,7 +98,7 @@ async function recheck(deps: Deps, age: number): Promise<boolean> {
   const { to, entries } = stretch(counted, from, until);
   if ((await countAudit(db, from, to, REST)) !== entries && !(await mend(deps, counted, from, to)))
     return true;
-  await writeMark(db, name, to);
+  await writeProgress(db, name, to);
   return to < end;
 }
 
@@ -131,15 +132,15 @@ async function mend(
 }
 
 async function mendMinute({ db }: Deps, start: number): Promise<boolean> {
-  const written = await readMark(db, WRITTEN);
+  const written = await readProgress(db, WRITTEN);
   const minutes: Minutes = { counts: new Map(), contexts: new Map() };
   await countMinute(db, minutes, start, REST);
-  const to = Math.min((await readMark(db, ROLLED_UP)) ?? 0, floorTo(start, DAY) + DAY);
+  const to = Math.min((await readProgress(db, ROLLED_UP)) ?? 0, floorTo(start, DAY) + DAY);
   const buckets = await contextBuckets(db, minutes.contexts, start, to);
   return db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
     // What is being deleted was perhaps counted in part.
-    if (start < ((await readMark(tx, KEPT_FROM)) ?? 0)) return true;
-    if ((await readMark(tx, WRITTEN)) !== written) return false;
+    if (start < ((await readProgress(tx, KEPT_FROM)) ?? 0)) return true;
+    if ((await readProgress(tx, WRITTEN)) !== written) return false;
     await write(tx, minutes, buckets, start, to);
     return true;
   });
@@ -148,19 +149,19 @@ async function mendMinute({ db }: Deps, start: number): Promise<boolean> {
 /** Makes all minutes since `from` be counted again, after entries were written with a time in the past. */
 export async function countAgain({ db }: Deps, from: number): Promise<void> {
   await db.transaction({ exclusive: [ROLLUPS_LOCK] }, async tx => {
-    const mark = await readMark(tx, ROLLED_UP);
-    const kept = (await readMark(tx, KEPT_FROM)) ?? 0;
+    const mark = await readProgress(tx, ROLLED_UP);
+    const kept = (await readProgress(tx, KEPT_FROM)) ?? 0;
     // It starts at the beginning of a day: a day is summed up from its hours, and those are removed before the day is.
     const start = Math.max(floorTo(from, DAY), kept);
-    if (mark !== null && mark > start) await writeMark(tx, ROLLED_UP, start);
+    if (mark !== null && mark > start) await writeProgress(tx, ROLLED_UP, start);
   });
 }
 
 async function prune({ db, now }: Deps): Promise<boolean> {
-  const last = (await readMark(db, PRUNED)) ?? 0;
+  const last = (await readProgress(db, PRUNED)) ?? 0;
   if (now() - last < HOUR) return false;
   await pruneRollups(db, now());
   await pruneContextRollups(db, now());
-  await writeMark(db, PRUNED, now());
+  await writeProgress(db, PRUNED, now());
   return false;
 }

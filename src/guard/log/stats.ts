@@ -6,7 +6,7 @@ import { floorTo, pieces, sliceOf, windowStart } from '../../core/time/buckets.t
 import { DAY, MINUTE } from '../../core/time/duration.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { tallies } from '../../store/log/audit-tally.ts';
-import { readMark } from '../../store/log/marks.ts';
+import { readProgress } from '../../store/log/progress.ts';
 import { KINDS, type Kind, rollupCounts, rollupSeries } from '../../store/log/rollups.ts';
 import type { Deps } from '../deps.ts';
 import { ROLLED_UP } from './marks.ts';
@@ -31,7 +31,7 @@ export async function stats({ db, now }: Deps, window: number): Promise<Stats> {
   const to = now() + 1;
   const from = windowStart(to, window);
   const step = sliceOf(window);
-  const rolledUp = floorTo(Math.max(from, (await readMark(db, ROLLED_UP)) ?? 0), MINUTE);
+  const rolledUp = floorTo(Math.max(from, (await readProgress(db, ROLLED_UP)) ?? 0), MINUTE);
   const found = new Found(from, to, step);
   await addRolledUp(db, found, rolledUp);
   await addLogged(db, found, rolledUp);

@@ -2,17 +2,17 @@
 
 import { expect, test } from 'bun:test';
 import { endLease, takeLease } from '../../../src/store/leases.ts';
-import { readMark, writeMark } from '../../../src/store/log/marks.ts';
+import { readProgress, writeProgress } from '../../../src/store/log/progress.ts';
 import { NOW, onEachEngine } from '../stores.ts';
 
 await onEachEngine(store => {
   test('a mark is what was written last under its name', async () => {
     const { db } = store;
-    expect(await readMark(db, 'a')).toBeNull();
-    await writeMark(db, 'a', 5);
-    await writeMark(db, 'b', 6);
-    await writeMark(db, 'a', 4);
-    expect([await readMark(db, 'a'), await readMark(db, 'b')]).toEqual([4, 6]);
+    expect(await readProgress(db, 'a')).toBeNull();
+    await writeProgress(db, 'a', 5);
+    await writeProgress(db, 'b', 6);
+    await writeProgress(db, 'a', 4);
+    expect([await readProgress(db, 'a'), await readProgress(db, 'b')]).toEqual([4, 6]);
   });
 
   test('a lease is renewed by its holder, and by others once it has ended', async () => {

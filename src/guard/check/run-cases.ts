@@ -1,0 +1,103 @@
+// The runs of the calls of a group: which of them have one, and how their rules are found once more, after the values that
+// conditions ask about were read.
+
+import type { Considered } from '../../core/decision/consider.ts';
+import { GuardError } from '../../core/errors.ts';
+import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import type { Deps } from '../deps.ts';
+import { type Metered, meteredBy } from './limits.ts';
+import type { CheckRequest } from './request.ts';
+import type { Run } from './run.ts';
+import { Runs } from './runs.ts';
+
+/** The run of a call, and how its rule is found once more, by what is known of the run then. */
+export interface RunCase {
+  run: Run;
+  /** The marks by which the rule was found. */
+  marks: readonly string[];
+  /** Whether conditions have asked for values that were not read yet. */
+  unsettled: boolean;
+  again: () => Considered;
+  shadowAgain: () => Considered | null;
+}
+
+interface Judged {
+  request: CheckRequest;
+  policy: CompiledPolicy;
+  shadow: CompiledPolicy | null;
+  sessionEndsAt: number | null;
+  run: Run | null;
+}
+
+/**
+ * Gives calls their runs. It remembers which keys had policies that use runs, and reads theirs together with other facts,
+ * which saves a round trip and decides nothing.
+ */
+export class RunOpener {
+  readonly #keyIds = new Set<string>();
+
+  /** The runs of those requests that probably have one; null if there are none. */
+  async expect(deps: Deps, tx: Transaction, requests: readonly CheckRequest[]): Promise<Runs | null> {
+    if (this.#keyIds.size === 0) return null;
+    const likely = requests.filter(({ principal }) => this.#keyIds.has(principal.keyId));
+    if (likely.length === 0) return null;
+    const runs = new Runs(deps);
+    await runs.expect(tx, likely);
+    return runs;
+  }
+
+  /** Null if no policy of the group uses marks or known values. `expected` are those that were read before. */
+  async open(
+    deps: Deps,
+    tx: Transaction,
+    calls: readonly (Judged | GuardError)[],
+    now: number,
+    expected: Runs | null,
+  ): Promise<Runs | null> {
+    const wanted = calls.filter(each => this.#usesRuns(each));
+    if (wanted.length === 0) return null;
+    const runs = expected ?? new Runs(deps);
+    await runs.open(tx, wanted, now);
+    for (const each of wanted) each.run = runs.of(each.request);
+    return runs;
+  }
+
+  #usesRuns(each: Judged | GuardError): each is Judged {
+    if (each instanceof GuardError) return false;
+    const { request, policy, shadow } = each;
+    const uses = remembers(policy) || (shadow !== null && remembers(shadow));
+    const { keyId } = request.principal;
+    if (uses && this.#keyIds.size < MOST_KEYS) this.#keyIds.add(keyId);
+    else if (this.#keyIds.size > 0) this.#keyIds.delete(keyId);
+    return uses && !request.call.relayed;
+  }
+}
+
+const MOST_KEYS = 10_000;
+
+const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
+
+interface Settled {
+  key: { id: string };
+  considered: Considered;
+  shadow: Considered | null;
+  metered: Metered | null;
+  run: RunCase | null;
+}
+
+/** Reads the values that conditions have asked for, and evaluates those again, until none asks for more. */
+export async function settle(tx: Transaction, runs: Runs, cases: readonly Settled[]): Promise<void> {
+  let open = cases.filter(({ run }) => run?.unsettled === true);
+  while (open.length > 0 && (await runs.resolve(tx))) open = open.filter(each => !isSettled(each));
+}
+
+/** Finds the rule once more, and says whether everything was known that its conditions asked for. */
+function isSettled(each: Settled): boolean {
+  const run = each.run as RunCase;
+  const before = run.run.asked;
+  each.considered = run.again();
+  each.shadow = run.shadowAgain();
+  each.metered = meteredBy(each.considered, each.key.id);
+  return run.run.asked === before;
+}
