@@ -62,6 +62,7 @@ const ASKED: Patch = {
   file: 'src/guard/check/round.ts',
   find: 'const referenceId = entry.referenceId as string;',
   replace: `const referenceId = entry.referenceId as string;
+  const { detailsOf } = await import('../../core/approvals/details.ts');
   entry.reason = detailsOf(asking.rule, asking.request.args)?.question ?? entry.reason;`,
 };
 /** What is shown on another replica, also as plain text. */

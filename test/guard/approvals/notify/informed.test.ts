@@ -33,6 +33,8 @@ const message: NotificationMessage = {
   proof: null,
   details: null,
   reviewFirst: false,
+  marks: [],
+  askedAt: '2026-08-01T11:34:56.000Z',
 };
 const details: Details = {
   question: 'Refund 120.00 to Ana?',
