@@ -78,9 +78,10 @@ export async function contextOf(deps: Deps, approval: ApprovalRecord): Promise<C
   };
 }
 
-/** The marks that the run had when it asked. */
+/** The marks that the run had when it asked, the oldest first. */
 export function marksOf({ runMarks }: Pick<ApprovalRecord, 'runMarks'>): RunMark[] {
-  return runMarks === null ? [] : (JSON.parse(runMarks) as RunMark[]);
+  const marks: RunMark[] = runMarks === null ? [] : JSON.parse(runMarks);
+  return marks.sort((a, b) => a.since - b.since || (a.name < b.name ? -1 : 1));
 }
 
 /** A definition is what the tool server sent, so it may say anything. */

@@ -396,6 +396,8 @@ describe('by HTTP', () => {
       details: ____,
       personEmail: _____,
       proof: ______,
+      marks: _______,
+      askedAt: ________,
       ...always
     } = hostile;
     expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);
