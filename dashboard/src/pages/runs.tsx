@@ -57,13 +57,13 @@ function List() {
     >
       <search aria-label="Runs">
         <form class="filters" onSubmit={event => event.preventDefault()}>
-          <Choice label="Marks" options={MARKED} value={marked} set={value => choose({ marked: value })} />
           <Choice
             label="Key"
             options={keyOptions(keyId)}
             value={keyId}
             set={value => choose({ keyId: value })}
           />
+          <Choice label="Marks" options={MARKED} value={marked} set={value => choose({ marked: value })} />
         </form>
       </search>
       <section class="panel" aria-label="Runs">

@@ -46,7 +46,7 @@ export const PARTS_STYLE = `
 .values > div + div { border-top: 1px solid var(--line); }
 .values dt { color: var(--soft); font-family: var(--mono); font-size: 0.9em; overflow-wrap: anywhere; }
 .values dd { font-family: var(--mono); font-size: 0.95em; white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; min-width: 0; }
-.values dd:has(> .unnamed) { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.1rem 0.75rem; }
+.values dd:has(> .unnamed) { display: flex; flex-wrap: wrap-reverse; align-items: baseline; gap: 0.1rem 0.75rem; }
 .values dd > :first-child { min-width: 0; }
 .unnamed { color: light-dark(#b3261e, #ff9a94); font-family: system-ui, sans-serif; font-size: 0.9em; font-weight: 600; }
 .values details { border: 0; padding: 0; }

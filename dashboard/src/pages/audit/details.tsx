@@ -6,7 +6,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
 import { RuleLinks } from '../../components/rule-links.tsx';
 import { Loading, Problem } from '../../components/states.tsx';
-import { Badge, DecisionBadge, Id, Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
+import { DecisionBadge, Id, Named, StatusBadge, Time, Tool } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import { keyName, personName } from '../../names.ts';
 import type { WholeAuditEntry, WholePolicy } from '../../resources.ts';
@@ -102,13 +102,14 @@ function Session({ id, label }: { id: string; label: string | null }) {
 function Run({ id, marks }: { id: string; marks: readonly string[] }) {
   return (
     <>
-      {marks.length === 0 ? 'had no marks' : 'had the marks'}{' '}
-      {marks.map(mark => (
+      {marks.length === 0 ? 'had no marks' : 'had the marks '}
+      {marks.map((mark, at) => (
         <span key={mark}>
-          <Badge tone="pending">{mark}</Badge> <a href={addressOf({ mark })}>show all</a>{' '}
+          {at > 0 && ', '}
+          <a href={addressOf({ mark })}>{mark}</a>
         </span>
-      ))}
-      <a href={`/dashboard/runs/${id}`}>open the run</a>
+      ))}{' '}
+      · <a href={`/dashboard/runs/${id}`}>open the run</a>
     </>
   );
 }

@@ -70,7 +70,9 @@ function Known({ of: run, error, reload }: { of: Run; error: Error | null; reloa
       <Problem error={error} retry={reload} />
       <Panel title="What it has read">
         {run.marks.length === 0 ? (
-          <Empty title="Nothing that is marked">No call of a rule with marks was allowed in this run.</Empty>
+          <Empty title="Nothing that is marked">
+            No call that gives marks was allowed in this run since its marks were last cleared.
+          </Empty>
         ) : (
           <Table
             caption="Marks, with the calls that gave them"
@@ -130,10 +132,9 @@ function Clear({ of: { runId, marks }, reload }: { of: Run; reload: () => void }
       action="Clear them"
       run={clear}
     >
-      From then on its calls are decided as if it had read nothing so far:{' '}
-      {marks.map(({ name }) => name).join(', ')}. What it has read is still in the context of the agent, so do
-      this only if you know that nothing in it was meant to mislead. What is known stays known, and the change
-      is recorded.
+      It loses {marks.map(({ name }) => name).join(', ')}: from then on its calls are decided as if it had
+      read nothing so far. The agent still knows what it has read, so do this only if you know that nothing of
+      it was meant to mislead. Known values stay known, and the change is recorded.
     </Confirm>
   );
 }
