@@ -65,7 +65,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
     }
   }
   // What approvers are shown says which of its values are known.
-  if (asking !== null) await group.runs?.resolve(round.tx);
+  if (asking !== null && group.runs !== null) await group.runs.resolve(round.tx);
   return results;
 }
 
