@@ -13,35 +13,43 @@ export type KnowsForm = (comparable: string) => boolean | Failure;
 const SHORTEST = 2;
 const LONGEST = 512;
 
+/** How many values may still be looked up. Further ones count as not known. */
+export interface Room {
+  left: number;
+}
+
 /**
  * Undefined for what known() does not take, such as `true`, and for what was not read yet. A text that is too long was not
  * named. Of a list each value has to be known; one that is not outweighs those that known() does not take.
  */
-export function knownValue(value: Json | undefined, knows: KnowsForm): boolean | undefined {
-  if (!Array.isArray(value)) return knownOne(value, knows);
+export function knownValue(value: Json | undefined, knows: KnowsForm, room: Room): boolean | undefined {
+  if (!Array.isArray(value)) return knownOne(value, knows, room);
   let result: boolean | undefined = true;
   for (const each of value) {
-    const one = knownOne(each, knows);
+    const one = knownOne(each, knows, room);
     if (one === false) return false;
     if (one === undefined) result = undefined;
   }
   return result;
 }
 
-function knownOne(value: Json | undefined, knows: KnowsForm): boolean | undefined {
+function knownOne(value: Json | undefined, knows: KnowsForm, room: Room): boolean | undefined {
+  if (!isTaken(value)) return undefined;
+  if (--room.left < 0) return false;
   const form = formOf(value);
-  if (form === undefined) return undefined;
   const known = form !== null && knows(form);
   return known instanceof Failure ? undefined : known;
 }
 
-/** Null for what nobody can have named; undefined for what known() does not take. */
-function formOf(value: Json | undefined): string | null | undefined {
-  if (typeof value === 'number') return comparableNumber(value);
-  if (value instanceof ExactNumber) return comparableNumber(value.text);
-  if (typeof value !== 'string') return undefined;
-  if (value.length > 2 * LONGEST) return null;
-  const length = codePoints(value);
-  if (length < SHORTEST) return undefined;
-  return length > LONGEST ? null : comparable(value);
+type Taken = string | number | ExactNumber;
+
+function isTaken(value: Json | undefined): value is Taken {
+  if (typeof value !== 'string') return typeof value === 'number' || value instanceof ExactNumber;
+  return value.length > SHORTEST || codePoints(value) >= SHORTEST;
+}
+
+/** Null for what nobody can have named. */
+function formOf(value: Taken): string | null {
+  if (typeof value !== 'string') return comparableNumber(value instanceof ExactNumber ? value.text : value);
+  return value.length > 2 * LONGEST || codePoints(value) > LONGEST ? null : comparable(value);
 }

@@ -55,6 +55,6 @@ export function holdDetails(
 }
 
 function knownIn(run: Run): IsKnown {
-  let looked = 0;
-  return value => knownValue(value, form => ++looked <= MOST_LOOKED_UP && run.knows(form));
+  const room = { left: MOST_LOOKED_UP };
+  return value => knownValue(value, form => run.knows(form), room);
 }

@@ -7,7 +7,8 @@ import { namedIn } from '../../../src/core/flows/words.ts';
 import { type Json, parseJson } from '../../../src/core/wire/json.ts';
 
 const named = new Set(namedIn('Pay 98.70 and 5000000000000000000001 to Ann Lee, ann@x.org.'));
-const known = (value: Json | undefined) => knownValue(value, form => named.has(form));
+const room = () => ({ left: 100 });
+const known = (value: Json | undefined) => knownValue(value, form => named.has(form), room());
 
 test('texts and numbers are known if somebody named them', () => {
   for (const value of [
@@ -50,6 +51,13 @@ test('of a list all values are asked for before any of them was read', () => {
     asked.push(form);
     return unread;
   };
-  expect(knownValue(['ann@x.org', 'eve@x.org'], ask)).toBeUndefined();
+  expect(knownValue(['ann@x.org', 'eve@x.org'], ask, room())).toBeUndefined();
   expect(asked).toEqual(['ann@x.org', 'eve@x.org']);
+});
+
+test('where there is no more room to look values up, they count as not known', () => {
+  const two = { left: 2 };
+  const values: Json[] = [true, 'ann@x.org', null, 98.7, 'ann@x.org', false, ''];
+  const found = values.map(value => knownValue(value, form => named.has(form), two) ?? null);
+  expect(found).toEqual([null, true, null, true, false, null, null]);
 });
