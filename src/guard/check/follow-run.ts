@@ -17,6 +17,8 @@ export interface Made {
   result: Verdict | GuardError;
   /** Set if people approved exactly this call. */
   approved?: boolean;
+  /** What has to be done once the call is committed, and before it is answered; null if there is nothing. */
+  first?: (() => Promise<void>) | null;
 }
 
 /** Returns what has to be done once the call is committed, and before it is answered; null if there is nothing. */
