@@ -173,7 +173,7 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       const [head, ...rows] = parseCsv(reply.text);
       expect(head?.toSorted()).toEqual(FIELDS.toSorted());
       const shadow = ['shadowPolicyId', 'shadowPolicyVersion', 'shadowDecision', 'shadowRuleIndex'];
-      const last = ['personId', ...shadow, 'traceId'];
+      const last = ['personId', ...shadow, 'traceId', 'runId', 'marks'];
       expect(reply.text.split('\r\n')[0]?.split(',').slice(FIELDS.length)).toEqual(last);
       const wanted = all.filter(entry => entry['keyId'] === keyId);
       expect(rows).toHaveLength(wanted.length);

@@ -150,6 +150,7 @@ const BODIES: Record<string, object> = {
   'POST /dashboard/join': { token: 'x', password: PASSWORD },
   'POST /oauth/authorize': { request: '?client_id=x', consent: '1.x', key: UUID, answer: 'connect' },
   'POST /oauth/connect/:ticket': { shown: 'x' },
+  'POST /v1/told': { text: 'x' },
   'POST /oauth/token': {
     grant_type: 'authorization_code',
     client_id: 'x',

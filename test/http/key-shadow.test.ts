@@ -127,7 +127,7 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
         expect(await list(filter)).toMatchObject([{ id: toolCallId, shadow }]);
       for (const filter of ['allow', 'pending']) expect(await list(filter)).toEqual([]);
       const csv = (await service.admin('GET', `/audit/export?format=csv&keyId=${id}`)).text;
-      expect(csv).toEndWith(`,${strict},1,deny,0,\r\n`);
+      expect(csv).toEndWith(`,${strict},1,deny,0,,,\r\n`);
       const line = (await service.admin('GET', `/audit/export?keyId=${id}&shadow=differs`)).text;
       expect(JSON.parse(line).shadow).toEqual(shadow);
       expectProblem(await service.admin('GET', '/audit?shadow=maybe'), 400, 'invalid_input', ['/shadow']);

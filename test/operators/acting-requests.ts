@@ -23,6 +23,7 @@ import { insertDelivery } from '../../src/store/deliveries.ts';
 import { insertGrant } from '../../src/store/grants.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import { insertPasskey } from '../../src/store/passkeys.ts';
+import { insertRun } from '../../src/store/runs.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import { approvalRecord, sessionRecord } from '../store/stores.ts';
 import { Authenticator } from '../support/authenticator.ts';
@@ -68,6 +69,13 @@ export const REQUESTS: Record<string, Prepare> = {
     const { deps } = world;
     const { id } = await createPolicy(deps, 'admin', { name: newId(), description: '', ...LIMITED });
     return to('limits/reset', { policyId: id, name: 'calls', subject: await key(world) });
+  },
+  'POST /admin/v1/runs/:id/clear': async world => {
+    const [id, keyId, now] = [newId(), await key(world), world.deps.now()];
+    const of = { keyId, sessionId: null, personId: null, surface: 'check', name: null } as const;
+    const times = { lastCallAt: now, endsAt: now + 3_600_000 };
+    await insertRun(world.deps.db, { id, ref: id, ...of, known: 0, dropped: 0, ...times });
+    return to(`runs/${id}/clear`, {});
   },
   'POST /admin/v1/keys': async world => to('keys', { name: 'k', policyId: await policy(world) }),
   'POST /admin/v1/connect-tickets': async world =>

@@ -271,7 +271,6 @@ for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/
         lastUsedAt: expect.any(String),
         revokedAt: null,
         revokedBecause: null,
-        attributes: null,
       });
       expect((await service.admin('DELETE', `/sessions/${first.id}`)).status).toBe(204);
       expect(await refused(first.token)).toBe(true);

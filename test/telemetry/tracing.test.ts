@@ -398,7 +398,7 @@ describe.skipIf(!canDecode)('tracing', () => {
     const lines = (await service.admin('GET', `/audit/export?traceId=${traceId}`)).text;
     expect(JSON.parse(lines)).toMatchObject({ id: toolCallId, traceId });
     const csv = (await service.admin('GET', `/audit/export?traceId=${traceId}&format=csv`)).text;
-    expect(csv.trimEnd().split('\r\n')[1]).toEndWith(`,${traceId}`);
+    expect(csv.trimEnd().split('\r\n')[1]).toEndWith(`,${traceId},,`);
     expect((await service.admin('GET', '/audit?traceId=ABC')).status).toBe(400);
     const cli = Bun.spawnSync([...programOf(), 'audit', 'search', '--trace-id', traceId, '--json'], {
       env: {

@@ -83,7 +83,7 @@ test('a reason is shown as a sentence with its code, and sealed as it is stored,
   const shown = shownEntry(row);
   expect(shown).toMatchObject({ reason: SENTENCE, reasonCode: REASON });
   // A replica of an earlier version takes what is stored for a sentence.
-  const { personId: _, shadow: __, traceId: ___, ...rest } = row;
+  const { personId: _, shadow: __, traceId: ___, runId: ____, marks: _____, ...rest } = row;
   const earlier = leafHash(canonicalJson({ ...rest, at: new Date(row.at).toISOString() }));
   expect(entryLeaf(sealedEntry(row))).toEqual(earlier);
   expect(entryLeaf(shown)).toEqual(earlier);
@@ -91,6 +91,20 @@ test('a reason is shown as a sentence with its code, and sealed as it is stored,
   const { reasonCode, ...others } = JSON.parse(JSON.stringify(shown));
   const turned = Object.fromEntries(Object.entries(reasonCode).reverse());
   expect(entryLeaf({ reasonCode: turned, ...others, traceId: 'a' })).toEqual(earlier);
+});
+
+test('the marks of a run are sealed with the reason, and shown beside it; the run is not sealed', () => {
+  const marks = ['private', 'untrusted'];
+  const row = auditEntry({ reason: recordedReason(REASON, marks), runId: 'r', marks: marks.join(' ') });
+  const shown = shownEntry(row);
+  expect(shown).toMatchObject({ reason: SENTENCE, reasonCode: { ...REASON, marks }, marks, runId: 'r' });
+  const sealed = entryLeaf(sealedEntry(row));
+  expect(sealed).not.toEqual(entryLeaf(sealedEntry(auditEntry({ reason: recordedReason(REASON) }))));
+  expect(entryLeaf(shown)).toEqual(sealed);
+  const { runId: _, ...without } = shown;
+  expect(entryLeaf(without)).toEqual(sealed);
+  for (const other of [{ marks: ['private'] }, { marks: undefined }, { marks: ['untrusted', 'private'] }])
+    expect(entryLeaf({ ...shown, ...other })).not.toEqual(sealed);
 });
 
 test('another sentence, another code, or one without the other has another hash', () => {

@@ -332,7 +332,7 @@ test('rows live in the tree of their primary key, except where the store gives n
   const rows = await store.db.all<{ name: string }>(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%WITHOUT ROWID%' ORDER BY name",
   );
-  expect(rows.map(row => row.name)).toEqual(['audit_contexts', 'migrations']);
+  expect(rows.map(row => row.name)).toEqual(['audit_contexts', 'migrations', 'runs']);
   await store.close();
 });
 
