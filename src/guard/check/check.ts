@@ -20,8 +20,8 @@ import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Verdict } from './request.ts';
-import { RunOpener } from './run-cases.ts';
 import { decideCalls, type Round } from './round.ts';
+import { RunOpener } from './run-cases.ts';
 import { Shadows } from './shadow.ts';
 
 /** What the groups of one process share. */

@@ -6,7 +6,15 @@ import type { Rule } from '../../core/policy/policy.ts';
 import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKnown, insertCalls, type ReportedCall } from '../../store/known-values.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
-import { type FoundRun, findRuns, insertMarks, insertRun, retireRun, type StoredMark, touchRuns } from '../../store/runs.ts';
+import {
+  type FoundRun,
+  findRuns,
+  insertMarks,
+  insertRun,
+  retireRun,
+  type StoredMark,
+  touchRuns,
+} from '../../store/runs.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import type { CheckRequest } from './request.ts';
