@@ -48,6 +48,7 @@ const NOTHING_KNOWN: Insight = {
     drifted: false,
     earlier: { asked: 0, approved: 0, denied: 0, timedOut: 0, lastBy: null, lastAt: null },
     recentCalls: [],
+    marks: [],
   },
 };
 const ask = (
@@ -80,6 +81,7 @@ const insightOf = (text: string, size = 2): Insight => ({
     drifted: true,
     earlier: { asked: 14, approved: 12, denied: 1, timedOut: 1, lastBy: `operator:${text}`, lastAt: NOW },
     recentCalls: [{ at: NOW, serverName: text, toolName: text, decision: 'allow' }],
+    marks: [{ name: 'untrusted', since: NOW, serverName: text, toolName: text, toolCallId: 'c' }],
   },
 });
 const BY_TWO = {

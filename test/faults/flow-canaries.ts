@@ -69,8 +69,7 @@ async function forwarded(
 /** Events of a coding agent: what the person typed, a call, and its result. */
 async function prompted(service: TestService, key: string, canaries: Canaries): Promise<void> {
   const about = { session_id: 'agent-1', cwd: '/project' };
-  const event = (body: object) =>
-    service.json('POST', '/v1/hooks/claude-code', key, { ...about, ...body });
+  const event = (body: object) => service.json('POST', '/v1/hooks/claude-code', key, { ...about, ...body });
   const call = { tool_name: 'mcp__crm__trusted', tool_input: {}, tool_use_id: 'toolu_1' };
   await event({ hook_event_name: 'UserPromptSubmit', prompt: canaries.at('a prompt') });
   await event({ hook_event_name: 'PreToolUse', ...call });

@@ -62,6 +62,7 @@ const ASKED: Patch = {
   file: 'src/guard/check/round.ts',
   find: 'const referenceId = entry.referenceId as string;',
   replace: `const referenceId = entry.referenceId as string;
+  const { detailsOf } = await import('../../core/approvals/details.ts');
   entry.reason = detailsOf(asking.rule, asking.request.args)?.question ?? entry.reason;`,
 };
 /** What is shown on another replica, also as plain text. */
@@ -88,7 +89,11 @@ const PARTS = ['calls', 'details', 'people'] as const;
 type Part = (typeof PARTS)[number];
 /** What LOGGED and ECHOED do is the same on either engine, so the short form has them on one. */
 const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
-  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED, SPANNED, UNDIGESTED }, details: { ASKED }, people: { NOTED } },
+  sqlite: {
+    calls: { LOGGED, TOLD, ECHOED, REASONED, SPANNED, UNDIGESTED },
+    details: { ASKED },
+    people: { NOTED },
+  },
   postgres: { calls: { TOLD, ...(LONG && { LOGGED, ECHOED }) }, details: { PLAIN }, people: {} },
 };
 

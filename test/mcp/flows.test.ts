@@ -41,7 +41,11 @@ type Call = (name: string, args?: object, run?: string) => Promise<boolean>;
 function legacy(client: LegacyClient): Call {
   return async (name, args = {}, run) => {
     const headers = run === undefined ? {} : { 'Toolgate-Run': run };
-    const { result } = await client.request('tools/call', { name: `up__${name}`, arguments: args }, { headers });
+    const { result } = await client.request(
+      'tools/call',
+      { name: `up__${name}`, arguments: args },
+      { headers },
+    );
     return result.isError !== true;
   };
 }

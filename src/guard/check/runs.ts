@@ -3,7 +3,7 @@
 // whose policies use marks or known values have any of this.
 
 import type { Rule } from '../../core/policy/policy.ts';
-import type { Transaction } from '../../store/engine/db.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKnown, insertCalls, type ReportedCall } from '../../store/known-values.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { type FoundRun, findRuns, insertMarks, insertRun, retireRun, type StoredMark, touchRuns } from '../../store/runs.ts';
@@ -106,7 +106,7 @@ export class Runs {
   }
 
   /** Reads the values that conditions have asked for. False if they have asked for none. */
-  async resolve(tx: Transaction): Promise<boolean> {
+  async resolve(tx: Queries): Promise<boolean> {
     const asked = [...this.#byRef.values()].flatMap(run => run.takeUnread().map(digest => ({ run, digest })));
     if (asked.length === 0) return false;
     const found = await findKnown(
