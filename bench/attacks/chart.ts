@@ -26,7 +26,10 @@ ${STYLE}
 <text x="16" y="28" class="title">${escaped(title)}</text>
 <text x="16" y="48" class="small">${escaped(explained)}</text>
 ${axes()}
-${points.map((each, at) => point(each, at % 2)).join('\n')}
+${[...points]
+  .sort((a, b) => a.asked.count / a.asked.of - b.asked.count / b.asked.of)
+  .map((each, at) => point(each, at % 2))
+  .join('\n')}
 </svg>
 `;
 }

@@ -73,7 +73,7 @@ they ask about everything that is not on them, whatever the run has read.
 
 ## The policies
 
-They lie in \`bench/attacks/\`. The first two are controls, the third is the best that conditions can do which do not look at the run.
+They lie in \`bench/attacks/\`. The first two are controls. The third is one try at what conditions can do that do not look at the run; it was not tuned.
 
 | | |
 |---|---|
@@ -85,7 +85,9 @@ They lie in \`bench/attacks/\`. The first two are controls, the third is the bes
 
 Rules are about tools and their fields. No value of a task or an injection stands in one: the run looks for them first, and
 refuses to begin. Lists are filled in from the surroundings. The policies were written by somebody who had read the tasks and the goals; so
-they show what such rules can do, not how well a stranger's first try does. How often each was changed after its figures were looked at:
+they show what such rules can do, not how well a stranger's first try does. Two were changed because a first draft asked more often than was
+wanted, and no task was kept aside to try them on: read their figures as those of rules that fit these tasks. How often each was changed after
+figures were looked at, those of a prototype included:
 
 ${revisionTable()}
 
