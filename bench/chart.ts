@@ -49,7 +49,7 @@ ${bars.map((bar, index) => row(bar, HEAD + index * ROW, x)).join('\n')}
 `;
 }
 
-const STYLE = `<style>
+export const STYLE = `<style>
   .page { fill: #ffffff }
   text { font: 13px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: #1f2328 }
   .title { font-weight: 600; font-size: 16px }
@@ -137,6 +137,6 @@ function row(bar: Bar, y: number, x: (value: number) => number): string {
   ].join('\n');
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -1,13 +1,13 @@
 // Compares what is promised with what was measured: every promise (promised.ts) has a row in docs/promises.md that
-// holds, and every page of figures says when it was measured, and of which commit. `npm run promises`, `bench`, `soak`
-// and `mutants` write those pages.
+// holds, and every page of figures says when it was measured, and of which commit. `npm run promises`, `bench`, `soak`,
+// `mutants` and `attacks` write those pages.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROMISES } from './promised.ts';
 
 const ROOT = join(import.meta.dir, '..');
-const FIGURES = ['docs/promises.md', 'docs/bench.md', 'docs/soak.md', 'docs/mutants.md'];
+const FIGURES = ['docs/promises.md', 'docs/bench.md', 'docs/soak.md', 'docs/mutants.md', 'docs/attacks.md'];
 /** Where a page says how it was made. */
 const BEGINNING = 2000;
 

@@ -180,7 +180,7 @@ describe.if(hasBrowser()).each(engineNames)('policies and keys on %s', engine =>
       expect(await page.getByLabel('Name').inputValue()).toBe('tried');
       expect(await page.locator('.cm-condition-name').first().textContent()).toBe('args');
       const sentence = page.locator('.tried');
-      await page.getByText('Key, session, person, time and limits').click();
+      await page.getByText('Key, session, person, time, limits and what the run has met').click();
       await page.getByLabel('Time').fill('2026-06-03T12:00');
       await page.getByLabel('Try a tool').fill('a__pay');
       await sentence.getByText('Depends on arguments.').waitFor();

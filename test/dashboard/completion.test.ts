@@ -50,6 +50,16 @@ test.each([
   ['the fields of an escalation', '- { tool: a, escalate: { after: 1m, n| } }', ['after', 'notify']],
   ['the channel that always exists', '- { tool: a, notify: [d| ] }', ['default']],
   ['the same for an escalation', '- tool: a\n  escalate:\n    notify: [d| ]', ['default']],
+  ['what is about runs', '- { tool: a, m|', ['marks', 'known']],
+  ['what makes known', '- { tool: a, known: r| }', ['results']],
+  [
+    'the marks that the text names',
+    `- { tool: a, marks: [private, "abroad"] }\n- { when: '"untrusted" in marks' }\n- { tool: b, marks: u| }`,
+    ['private', 'abroad', 'untrusted'],
+  ],
+  ['marks on lines of their own', '- tool: a\n  marks: private\n- tool: b\n  marks: [x, p|]\n', ['private']],
+  ['what a run knows', "- { when: '!k|' }", ['known', 'marks']],
+  ['fields of a session', "- { when: 'session.|' }", ['label', 'attributes']],
   ['what a sum may be', 'limits:\n  a: { sum: ar| }\n', ['args', 'double']],
 ] as [string, string, string[]][])('completion offers %s', (_, text, wanted) => {
   expect(offered(text)).toEqual(expect.arrayContaining(wanted));
@@ -63,6 +73,10 @@ test.each([
   ['of a rule inside a part of it', '- { tool: a, notify: { x: { g| } } }'],
 ])('completion offers nothing %s', (_, text) => {
   expect(offered(text)).toEqual([]);
+});
+
+test('the mark that is being written is not offered', () => {
+  expect(offered('- { tool: a, marks: priv| }\n- { tool: b, marks: private }')).toEqual(['private']);
 });
 
 test('on request, completion offers a value before anything is typed', () => {

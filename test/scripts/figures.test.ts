@@ -14,6 +14,7 @@ ${Object.entries(PROMISES)
   'docs/bench.md': '| date | 2026-11-17 |\n| commit | fae829a |\n',
   'docs/soak.md': PAGE,
   'docs/mutants.md': '2026-11-16, seed 1, commit dd7c2db, 2 cores.\n',
+  'docs/attacks.md': 'Written on 2026-11-18, commit dd7c2db, in 5 minutes.\n',
 };
 
 function faultsWith(path: string, change: (text: string) => string): string[] {

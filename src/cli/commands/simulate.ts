@@ -3,10 +3,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/decision/simulate.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import { triedMarkFault } from '../../core/policy/mark-names.ts';
 import { ruleLabel } from '../../core/policy/policy.ts';
 import { textFault, toolNameFault } from '../../core/text/name.ts';
 import { visible } from '../../core/text/visible.ts';
-import { readCallArgs } from '../call-args.ts';
+import { readAttributes, readCallArgs } from '../call-args.ts';
 import { EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
@@ -23,6 +24,9 @@ interface Options {
   person?: string;
   folder?: string;
   used?: ReadonlyMap<string, string>;
+  mark?: string[];
+  known?: string[];
+  attributes?: string;
   exitCode?: boolean;
   json?: boolean;
 }
@@ -37,6 +41,7 @@ export function build(io: IO): Command {
       'toolgate simulate policy.yaml github__create_issue',
       `toolgate simulate policy.yaml stripe__refund --args '{"amount":60}' --used refunds=460`,
       'toolgate simulate policy.yaml mail__send --args - --at 2030-01-31T12:00:00Z < arguments.json',
+      `toolgate simulate policy.yaml mail__send --args '{"to":"bob@example.com"}' --mark untrusted --known "Write to bob@example.com"`,
       'toolgate simulate policy.yaml db__drop_table --exit-code',
     ],
   )
@@ -49,10 +54,13 @@ export function build(io: IO): Command {
     .option('--person <email>', 'who signed in', text(1, 320))
     .option('--folder <path>', 'the working folder of the coding agent whose tool it is', text(1, 4096))
     .option('--used <limit>=<n>', 'how much of a limit is used already (repeatable)', used)
+    .option('--mark <name>', 'a mark that the run has (repeatable)', repeated)
+    .option('--known <text>', 'what the person or a trusted tool has said in the run (repeatable)', repeated)
+    .option('--attributes <json>', 'what the session was minted with, a JSON object')
     .option('--exit-code', 'report the decision by the exit code, as check does')
     .option(
       '--json',
-      'print { decision, ruleIndex, reason, trace: [{ ruleIndex, ruleName?, applies, conditions, why }] }',
+      'print { decision, ruleIndex, reason, brings?: { marks, knownResults }, trace: [{ ruleIndex, ruleName?, applies, conditions, why }] }',
     )
     .action((file: string, tool: string, options: Options) => run(io, file, tool, options));
 }
@@ -79,6 +87,10 @@ function used(given: string, before: ReadonlyMap<string, string> = new Map()): M
   return new Map([...before, [name, given.slice(at + 1)]]);
 }
 
+function repeated(given: string, before: readonly string[] = []): string[] {
+  return [...before, given];
+}
+
 async function run(io: IO, file: string, tool: string, options: Options): Promise<void> {
   const call = callOf(tool);
   const fault = toolNameFault(call.toolName);
@@ -93,17 +105,44 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
 }
 
 async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {
-  const { args, at = Date.now(), session, keyName, person, folder, used = new Map() } = options;
+  const {
+    args,
+    at = Date.now(),
+    session,
+    keyName,
+    person,
+    folder,
+    used = new Map(),
+    mark = [],
+    known,
+  } = options;
   for (const [name, amount] of used) {
     const fault = usedFault(policy, name, amount);
     if (fault !== null) throw usageError(`--used: ${fault}.`);
   }
+  for (const name of mark) {
+    const fault = triedMarkFault(policy, name);
+    if (fault !== null) throw usageError(`--mark: ${fault}.`);
+  }
   const read = args === undefined ? undefined : await readCallArgs(io, args);
-  return { at, args: read, session, keyName, person, folder, used: Object.fromEntries(used) };
+  const attributes = options.attributes === undefined ? undefined : readAttributes(options.attributes);
+  return {
+    at,
+    args: read,
+    session,
+    keyName,
+    person,
+    folder,
+    used: Object.fromEntries(used),
+    attributes,
+    marks: mark,
+    known,
+  };
 }
 
-/** `ruleName` is left out where the rule has none. */
-function asJson({ rules }: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): object {
+/** `ruleName` is left out where the rule has none, and `brings` where the call means nothing for its run. */
+function asJson({ rules }: CompiledPolicy, simulated: Simulated): object {
+  const { decision, ruleIndex, reason, brings, trace } = simulated;
   const shown = trace.map(({ ruleIndex, applies, conditions, why }) => ({
     ruleIndex,
     ruleName: rules[ruleIndex]?.name,
@@ -111,7 +150,8 @@ function asJson({ rules }: CompiledPolicy, { decision, ruleIndex, reason, trace 
     conditions,
     why,
   }));
-  return { decision, ruleIndex, reason, trace: shown };
+  const bringsAny = brings.marks.length > 0 || brings.knownResults;
+  return { decision, ruleIndex, reason, ...(bringsAny && { brings }), trace: shown };
 }
 
 function print(io: IO, policy: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): void {

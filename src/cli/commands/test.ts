@@ -3,7 +3,8 @@
 
 import type { Command } from 'commander';
 import { visible } from '../../core/text/visible.ts';
-import { type Failure, failureOf, readCases, type Wanted } from '../cases.ts';
+import { readCases } from '../case-reader.ts';
+import { type Failure, failuresOf, type Wanted } from '../cases.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say, shownFile } from '../io.ts';
@@ -14,9 +15,12 @@ export function build(io: IO): Command {
     'test',
     'Compare the decisions of policies with those you want. Works offline.\n\n' +
       'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with ' +
-      'scopeTools, and calls: { server, tool, args?, at?, session?, keyName?, person?, used?, want }. ' +
-      '"want" is { decision, ruleIndex?, reason? }, where the reason may be a part of it; "session" is a label, "at" ' +
-      'a time, and "used" says how much of limits is used: { refunds: 460 }.\n\n' +
+      'scopeTools, and calls: { server, tool, args?, at?, session?, keyName?, person?, used?, marks?, known?, ' +
+      'attributes?, want }. "want" is { decision, ruleIndex?, reason? }, where the reason may be a part of it; "session" ' +
+      'is a label, "at" a time, "used" says how much of limits is used: { refunds: 460 }, "marks" are those of the run, ' +
+      'and "known" is what the person or a trusted tool said in it.\n\n' +
+      'In place of a call, a sequence tries several in one run: { said?, steps: [{ call: { server, tool, args? }, ' +
+      'result?, want }] }. A call that is allowed marks the run as its rule says, and its result makes values known.\n\n' +
       'Exit code: 0 all as wanted, 1 some are not, 3 a file cannot be used.',
     ['toolgate test cases.yaml', 'toolgate test policies/*.cases.yaml --json'],
   )
@@ -29,9 +33,9 @@ async function run(io: IO, files: readonly string[], json: boolean): Promise<voi
   const failures: Failure[] = [];
   let calls = 0;
   for (const file of files) {
-    const cases = await readCases(io, file);
-    calls += cases.calls.length;
-    failures.push(...cases.calls.flatMap(call => failureOf(file, cases.policy, call) ?? []));
+    const { policy, cases } = await readCases(io, file);
+    calls += cases.reduce((sum, { steps }) => sum + steps.length, 0);
+    failures.push(...cases.flatMap(each => failuresOf(file, policy, each)));
   }
   const ok = failures.length === 0;
   if (json) printJson(io, { ok, calls, failures });

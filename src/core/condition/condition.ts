@@ -19,6 +19,7 @@ export { ConditionFault } from './fault.ts';
 export type { Scope } from './frame.ts';
 export { KNOWN, type Knows } from './known.ts';
 export { isName, type Path, readOf } from './reads.ts';
+export { type Sought, textsSought } from './sought.ts';
 export { Steps } from './steps.ts';
 export * as types from './types.ts';
 export { Failure } from './values.ts';

@@ -2,8 +2,10 @@
 // each rule whether it applies, and why. The command line and the dashboard's policy editor use it, and store nothing.
 
 import { agentCallOf, agentOf } from '../agents/acts-of.ts';
+import { TriedRun } from '../flows/tried-run.ts';
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import { unitsOf } from '../policy/limit.ts';
+import { marksOf } from '../policy/policy.ts';
 import type { Situation, ToolCall } from '../policy/situation.ts';
 import { ANY_SERVER, joinName, splitName } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
@@ -31,25 +33,64 @@ export interface Tried {
   /** The working folder of a coding agent, whose own tool is called. */
   folder?: string | undefined;
   used?: Used | undefined;
+  /** What the session was minted with. */
+  attributes?: JsonObject | undefined;
+  /** The marks of the run. */
+  marks?: readonly string[] | undefined;
+  /** Texts that somebody who is trusted wrote in the run. */
+  known?: readonly string[] | undefined;
+}
+
+/** What a call means for its run once it is made. */
+export interface Brings {
+  marks: readonly string[];
+  /** Whether what its result names becomes known. */
+  knownResults: boolean;
 }
 
 export interface Simulated extends Omit<Decided, 'reason'> {
   /** For people. */
   reason: string;
+  /** Nothing where the call is denied. */
+  brings: Brings;
   trace: TraceStep[];
 }
 
-export function simulate(policy: CompiledPolicy, call: ToolCall, tried: Tried): Simulated {
+/** `run` is what earlier calls have left, where several are tried in one run; by default it begins with this one. */
+export function simulate(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  tried: Tried,
+  run: TriedRun = runOf(tried),
+): Simulated {
   const { used = {}, scopeTools = null } = tried;
-  const situation = situationOf(call, tried);
+  const situation = { ...situationOf(call, tried), run };
   const considered = consider(policy, call, scopeTools === null ? null : new Set(scopeTools), situation);
   const usedUp = considered.meter !== null && !hasRoom(considered.meter, used);
   const outcome = decide(considered, { drift: null, freedom: null, approvalLimit: null, usedUp });
   return {
     ...outcome,
     reason: reasonText(outcome.reason, call).replaceAll(joinName(ANY_SERVER, ''), ''),
+    brings: outcome.decision === 'deny' ? NOTHING : broughtBy(policy, considered.index, outcome.ruleIndex),
     trace: traceOf(considered, situation, used),
   };
+}
+
+/** The run as it is before the first call. */
+export function runOf({ marks = [], known = [] }: Pick<Tried, 'marks' | 'known'>): TriedRun {
+  const run = new TriedRun();
+  run.mark(marks);
+  for (const text of known) run.learn(text);
+  return run;
+}
+
+const NOTHING: Brings = { marks: [], knownResults: false };
+
+/** The rule that asks people may be another one than the rule that applies. Both mark the run. */
+function broughtBy({ rules }: CompiledPolicy, applying: number, deciding: number | null): Brings {
+  const decides = deciding === null ? undefined : rules[deciding];
+  const marks = [rules[applying], decides].flatMap(rule => (rule === undefined ? [] : marksOf(rule)));
+  return { marks: [...new Set(marks)], knownResults: decides?.known === 'results' };
 }
 
 /** What is wrong with an amount that is said to be used of a limit, or null. */
@@ -65,7 +106,8 @@ export function usedFault({ limits = {} }: CompiledPolicy, name: string, amount:
 }
 
 function situationOf(call: ToolCall, tried: Tried): Situation {
-  const { at, args, session, keyName = '', person, folder = null } = tried;
+  const { at, args, session, attributes, keyName = '', person, folder = null } = tried;
+  const isInSession = session !== undefined || attributes !== undefined;
   const own = agentOf(call);
   return {
     now: at,
@@ -74,7 +116,7 @@ function situationOf(call: ToolCall, tried: Tried): Situation {
     args,
     keyId: 'key',
     keyName,
-    session: session === undefined ? null : { id: 'session', label: session },
+    session: isInSession ? { id: 'session', label: session ?? '', attributes } : null,
     person: person === undefined ? null : { email: person, groups: [] },
     annotations: null,
   };

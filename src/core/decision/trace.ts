@@ -2,22 +2,16 @@
 // came to. Nothing of it is stored, so it may show the values that conditions read. It decides nothing: the rules are
 // examined by the same code as for a decision (consider.ts).
 
-import {
-  type Condition,
-  decimalOf,
-  Failure,
-  type NumberResult,
-  type Scope,
-  Steps,
-} from '../condition/condition.ts';
+import { type Condition, decimalOf, Failure, type NumberResult, type Scope } from '../condition/condition.ts';
 import { type CompiledLimit, type CompiledRule, ruleReads } from '../policy/compiled-policy.ts';
 import { unitsAllowed, unitsOf } from '../policy/limit.ts';
-import type { Action, Rule } from '../policy/policy.ts';
+import { type Action, ASKS, marksOf, type Rule } from '../policy/policy.ts';
 import { type Situation, scopeOf } from '../policy/situation.ts';
 import { ANY_SERVER } from '../text/name.ts';
 import { safeJson } from '../text/visible.ts';
 import { isWithin, localTime } from '../time/hours.ts';
 import { type Considered, type Examined, Examiner, type Meter } from './consider.ts';
+import { type Asked, Noted } from './noted.ts';
 import { notApplyingText } from './reason-text.ts';
 
 export interface TraceStep {
@@ -32,9 +26,9 @@ export interface TraceStep {
   details: Detail[];
 }
 
-/** What the hours, a condition or the limit of a rule came to. */
+/** What the hours, a condition or the limit of a rule came to, and what a call that it lets pass means for its run. */
 export interface Detail {
-  /** `hours`, `condition 0` or `limit "refunds"`. */
+  /** `hours`, `condition 0`, `limit "refunds"`, `marks` or `known`. */
   name: string;
   /** As it is written in the policy. */
   text: string;
@@ -42,7 +36,7 @@ export interface Detail {
   outcome: string;
   /** Why it failed, or why the limit does not count the call; null if there is nothing to say. */
   why: string | null;
-  /** What was read, such as `args.amount is 60`. */
+  /** What was read, such as `args.amount is 60`, and what `known()` was asked about. */
   values: string[];
 }
 
@@ -94,7 +88,8 @@ class Tracer {
 
   step(ruleIndex: number): TraceStep {
     const { policy } = this.#considered;
-    const { action, during = '' } = policy.rules[ruleIndex] as Rule;
+    const written = policy.rules[ruleIndex] as Rule;
+    const { action, during = '' } = written;
     const rule = policy.compiled.get(ruleIndex);
     if (rule === undefined)
       return {
@@ -103,19 +98,20 @@ class Tracer {
         conditions: [],
         why: NO_CONDITIONS,
         said: NO_CONDITIONS,
-        details: [],
+        details: bringing(written, ASKS[action]),
       };
     const noted = new Noted(rule);
     const examined = this.#examiner.examine(noted.rule);
-    const results = rule.conditions.map(each => noted.of(each) ?? each.evaluate(this.#scope, new Steps()));
+    const results = rule.conditions.map(each => noted.result(each, this.#scope));
     const depends = this.#situation.args === undefined && ruleReads(rule, 'args');
     const given = depends ? 'without arguments ' : '';
     const details = [
       ...this.#hours(rule, during),
       ...rule.conditions.map((each, at) =>
-        this.#detail(`condition ${at}`, each, outcomeOf(results[at], given)),
+        this.#detail(`condition ${at}`, each, outcomeOf(results[at], given), noted),
       ),
       ...this.#limit(rule, examined, noted),
+      ...(examined.applies && !depends ? this.#bringing(written, examined) : []),
     ];
     const said = depends ? DEPENDS : this.#said(examined, action);
     const values = depends ? [] : [...new Set(details.flatMap(each => each.values))];
@@ -141,6 +137,13 @@ class Tracer {
     return hasRoom(meter, this.#used) ? 'it applies' : `${its} is used up`;
   }
 
+  #bringing(rule: Rule, { meter }: Examined): Detail[] {
+    if (meter === null) return bringing(rule, ASKS[rule.action]);
+    if (meter.subject === null) return [];
+    const isUsedUp = !hasRoom(meter, this.#used);
+    return isUsedUp && meter.limit.limit.beyond !== 'require_approval' ? [] : bringing(rule, isUsedUp);
+  }
+
   #hours({ hours }: CompiledRule, text: string): Detail[] {
     if (hours === null) return [];
     const { now } = this.#situation;
@@ -159,62 +162,36 @@ class Tracer {
       ? { outcome: `adds ${noted.amount} to ${used} of ${atMost}`, why: null }
       : { outcome: 'not counted', why: whyNotCounted(limit, noted.sum) };
     if (limit.sum === null) return [{ name, text: 'calls', ...came, values: [] }];
-    return [this.#detail(name, limit.sum, came)];
+    return [this.#detail(name, limit.sum, came, noted)];
   }
 
-  #detail(name: string, condition: Condition<unknown>, came: Outcome): Detail {
+  #detail(name: string, condition: Condition<unknown>, came: Outcome, noted: Noted): Detail {
     const values = condition.readings(this.#scope).map(({ text, value }) => `${text} ${shown(value)}`);
-    return { name, text: condition.source, ...came, values };
+    return { name, text: condition.source, ...came, values: [...values, ...answers(noted.asked(condition))] };
   }
+}
+
+/** What a call that a rule lets pass means for its run. `asks`: only if a person approves it. */
+function bringing(rule: Rule, asks: boolean): Detail[] {
+  const approved = asks ? ' once it is approved' : '';
+  const detail = (name: string, text: string, outcome: string): Detail => ({
+    name,
+    text,
+    outcome: outcome + approved,
+    why: null,
+    values: [],
+  });
+  const marks = marksOf(rule);
+  return [
+    ...(marks.length === 0 ? [] : [detail('marks', marks.join(', '), 'given to the run')]),
+    ...(rule.known === undefined ? [] : [detail('known', rule.known, 'makes known what its result names')]),
+  ];
 }
 
 /** Whether a limit of which that much is used has room for a call. */
 export function hasRoom({ limit: { name, limit }, units }: Meter, used: Used): boolean {
   const before = Object.hasOwn(used, name) ? (unitsOf(limit, used[name] as string) ?? 0) : 0;
   return before + units <= unitsAllowed(limit);
-}
-
-/**
- * A rule that notes what its conditions come to while it is examined. All rules of a check share its steps, so a
- * condition that is evaluated a second time could have another result.
- */
-class Noted {
-  readonly rule: CompiledRule;
-  /** What the limit adds up; undefined if it was not looked at, or if the limit counts calls. */
-  sum: NumberResult | Failure | undefined;
-  readonly #results = new Map<Condition<boolean>, boolean | Failure>();
-
-  constructor({ conditions, hours, limit }: CompiledRule) {
-    const noting = conditions.map(each => this.#noting(each, result => this.#results.set(each, result)));
-    const sum = limit?.sum
-      ? this.#noting(limit.sum, result => {
-          this.sum = result;
-        })
-      : null;
-    this.rule = { conditions: noting, hours, limit: limit === null ? null : { ...limit, sum } };
-  }
-
-  /** Undefined if the condition was not looked at. */
-  of(condition: Condition<boolean>): boolean | Failure | undefined {
-    return this.#results.get(condition);
-  }
-
-  #noting<R>(condition: Condition<R>, note: (result: R | Failure) => void): Condition<R> {
-    return {
-      ...condition,
-      evaluate: (scope, steps) => {
-        const result = condition.evaluate(scope, steps);
-        note(result);
-        return result;
-      },
-    };
-  }
-
-  /** What is added to the limit. */
-  get amount(): string {
-    if (this.sum === undefined) return '1';
-    return this.sum instanceof Failure ? '' : (decimalOf(this.sum) ?? '');
-  }
 }
 
 /** Why a limit does not count the call, if that is because of the amount. */
@@ -240,10 +217,22 @@ function clause(sentence: string): string {
 }
 
 const MOST_SHOWN = 80;
+const MOST_ANSWERS = 8;
 
 function shown(value: unknown): string {
   if (value === undefined) return 'is absent';
-  if (value === ANY_SERVER) return 'is not known';
-  const text = safeJson(value);
-  return `is ${text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text}`;
+  return value === ANY_SERVER ? 'is not known' : `is ${shortened(safeJson(value))}`;
+}
+
+const shortened = (text: string): string =>
+  text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
+
+/** What `known()` was asked about. */
+function answers(asked: Asked): string[] {
+  const said = Array.from(asked, ([value, answer]) => {
+    const words = answer instanceof Failure ? 'could not be looked up' : answer ? 'is known' : 'is not known';
+    return `${shortened(value)} ${words}`;
+  });
+  const more = said.length - MOST_ANSWERS;
+  return more > 0 ? [...said.slice(0, MOST_ANSWERS), `${more} more were asked about`] : said;
 }

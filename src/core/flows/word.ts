@@ -19,6 +19,11 @@ export interface Word {
   before: string;
   /** As it is compared; null for one that nobody can ask about, alone or with its neighbours. */
   form: string | null;
+  /**
+   * The same with what stands before it, for an address or a path: `_bob@x.org` and `../notes` are other places than
+   * `bob@x.org` and `notes`. A text names both, a value is this one. Null if nothing of the kind stands before it.
+   */
+  led: string | null;
 }
 
 /** A stretch of characters without any white space of Unicode, as the no-break and the ideographic space are. */
@@ -30,9 +35,24 @@ export function* wordsIn(text: string): Generator<Word> {
     const [start, end] = edgesOf(found);
     const written = found.slice(start, end);
     const form = formOf(written);
-    if (form !== '') yield { written, before: found[start - 1] ?? '', form };
+    if (form === '') continue;
+    yield { written, before: found[start - 1] ?? '', form, led: ledForm(found.slice(0, start), form) };
   }
 }
+
+/** What may begin the name of an address or a path. */
+const LEADING = /[-_+.~/\\]+$/;
+
+function ledForm(dropped: string, form: string | null): string | null {
+  if (form === null || dropped === '') return null;
+  const lead = LEADING.exec(dropped.slice(-MOST_LEADING))?.[0] ?? '';
+  if (lead === '' || !(ADDRESS.test(form) || /[/\\~]/.test(lead))) return null;
+  const led = lead + form;
+  return codePoints(led) > MOST ? null : led;
+}
+
+/** More of these characters in a row are no name. */
+const MOST_LEADING = 64;
 
 /** Whether a form has as many characters as somebody can ask about. */
 export function canBeAsked(form: string): boolean {
@@ -60,7 +80,7 @@ function normalForm(written: string): string | null {
 }
 
 /** A mark of an address, a host or a path. */
-const ADDRESS = /[.@:/]/;
+const ADDRESS = /[.@:/\\]/;
 
 /** Unicode's full case folding of a text in NFKC. JavaScript has none, but its capitals fold in the same way, except ı. */
 function folded(text: string): string {

@@ -19,8 +19,8 @@ const IBAN = /^[a-z]{2}[0-9]{2}[a-z0-9]{11,30}$/;
 /** The form in which a value is compared; null for one that no text makes known: without words, too short or too long. */
 export function comparable(value: string): string | null {
   const forms: string[] = [];
-  for (const { form } of wordsIn(value)) {
-    if (form === null || forms.push(form) > MOST_IBAN_WORDS) return null;
+  for (const { form, led } of wordsIn(value)) {
+    if (form === null || forms.push(led ?? form) > MOST_IBAN_WORDS) return null;
   }
   return stretchForm(forms);
 }
@@ -100,6 +100,7 @@ function* singlesIn(text: string): Generator<string> {
     if (host !== null) yield host;
     if (word.form === null) continue;
     if (canBeAsked(word.form)) yield word.form;
+    if (word.led !== null && canBeAsked(word.led)) yield word.led;
     const number = numberOf(word);
     if (number !== null) yield comparableNumber(number);
   }
@@ -121,13 +122,19 @@ function numberOf({ written, before }: Word): string | null {
 
 /** What stretches of several words make known. */
 function* stretchesIn(text: string): Generator<string> {
-  let last: string[] = [];
-  for (const { form } of wordsIn(text)) {
+  let last: Named[] = [];
+  for (const { form, led } of wordsIn(text)) {
     // A word that nobody can ask about parts what is before it from what is after it.
-    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), form];
+    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), { form, led }];
     for (let from = last.length - 2; from >= 0; from--) {
-      const stretch = stretchForm(last.slice(from));
+      const words = last.slice(from);
+      const stretch = stretchForm(words.map(word => word.form));
       if (stretch !== null) yield stretch;
+      if (words.every(word => word.led === null)) continue;
+      const whole = stretchForm(words.map(word => word.led ?? word.form));
+      if (whole !== null) yield whole;
     }
   }
 }
+
+type Named = { form: string; led: string | null };

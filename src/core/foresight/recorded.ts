@@ -2,9 +2,9 @@
 // did not apply, and the reason may say of one of them why. So a condition, the hours or a whole rule of another
 // policy that are written in the same words came to the same for this call, although its arguments are not known any more.
 
-import { Failure, type Scope, Steps } from '../condition/condition.ts';
+import { type Condition, Failure, type Scope, Steps } from '../condition/condition.ts';
 import type { NotApplying } from '../decision/reason.ts';
-import type { CompiledPolicy, CompiledRule } from '../policy/compiled-policy.ts';
+import { type CompiledPolicy, type CompiledRule, readsRun, ruleReadsRun } from '../policy/compiled-policy.ts';
 import { type Action, ASKS, FREEDOM, type Rule } from '../policy/policy.ts';
 import { joinName } from '../text/name.ts';
 import { isAlwaysOpen } from '../time/hours.ts';
@@ -24,13 +24,28 @@ export interface Proven {
   conditions: Map<string, Ways>;
   hours: Map<string, Ways>;
   rules: Map<string, Ways>;
+  /**
+   * Whether the other policy would have brought the same into the run before the call. Otherwise what depends on the run
+   * may come to something else, although it is written in the same words.
+   */
+  sameRun: boolean;
 }
 
-export const provesNothing = (): Proven => ({ conditions: new Map(), hours: new Map(), rules: new Map() });
+export const provesNothing = (sameRun = false): Proven => ({
+  conditions: new Map(),
+  hours: new Map(),
+  rules: new Map(),
+  sameRun,
+});
 
 /** `recorded` is the policy version that decided the call. */
-export function provenBy(call: RecordedCall, recorded: CompiledPolicy, evidence: Evidence): Proven {
-  const proven = provesNothing();
+export function provenBy(
+  call: RecordedCall,
+  recorded: CompiledPolicy,
+  evidence: Evidence,
+  sameRun: boolean,
+): Proven {
+  const proven = provesNothing(sameRun);
   const { cause, failed, nearest } = evidence;
   if (cause === 'unread' || cause === 'scope' || cause === 'relayed') return proven;
   const name = joinName(call.serverName, call.toolName);
@@ -182,14 +197,15 @@ export function waysOfRule(rule: CompiledRule | undefined, of: Rule, proven: Pro
   if (rule === undefined) return TRUE;
   const { conditions, hours } = rule;
   const open = hours === null || isAlwaysOpen(hours) ? TRUE : waysIn(proven.hours, of.during as string);
-  const known = proven.rules.get(textOf(rule, of)) ?? ANY;
+  const isProven = proven.sameRun || !ruleReadsRun(rule);
+  const known = (isProven ? proven.rules.get(textOf(rule, of)) : undefined) ?? ANY;
   let mayBeTrue = (open & TRUE) !== 0;
   let mayFail = false;
   // The limit of a rule that was passed over may have been unable to count the call.
   let mayBeFalse = (open & FALSE) !== 0 || (rule.limit?.sum != null && (known & TRUE) === 0);
   let mayBeNotFalse = mayBeTrue;
-  for (const { source, evaluate } of conditions) {
-    const ways = waysOfCondition(source, evaluate, proven, scope);
+  for (const condition of conditions) {
+    const ways = waysOfCondition(condition, proven, scope);
     mayBeTrue &&= (ways & TRUE) !== 0;
     mayBeNotFalse &&= (ways & NOT_FALSE) !== 0;
     mayBeFalse ||= (ways & FALSE) !== 0;
@@ -203,15 +219,11 @@ export function waysOfRule(rule: CompiledRule | undefined, of: Rule, proven: Pro
 /** Hours never fail. */
 const waysIn = (of: ReadonlyMap<string, Ways>, text: string): Ways => (of.get(text) ?? ANY) & ~FAILS;
 
-function waysOfCondition(
-  source: string,
-  evaluate: CompiledRule['conditions'][number]['evaluate'],
-  proven: Proven,
-  scope: Scope,
-): Ways {
-  const ways = proven.conditions.get(source) ?? ANY;
+function waysOfCondition(condition: Condition<boolean>, proven: Proven, scope: Scope): Ways {
+  const isProven = proven.sameRun || !readsRun(condition);
+  const ways = (isProven ? proven.conditions.get(condition.source) : undefined) ?? ANY;
   if (ways === TRUE || ways === FALSE || ways === FAILS) return ways;
-  const result = evaluate(scope, new Steps());
+  const result = condition.evaluate(scope, new Steps());
   if (result instanceof Failure) return ways;
   return result ? TRUE : FALSE;
 }

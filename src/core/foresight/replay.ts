@@ -4,7 +4,8 @@
 // what follows from each way is asked of `decide`, as everywhere. Limits are left out. docs/replay.md explains it to people.
 
 import { type Decision, decide, type Facts } from '../decision/decide.ts';
-import type { CompiledPolicy } from '../policy/compiled-policy.ts';
+import { type CompiledPolicy, ruleReadsRun } from '../policy/compiled-policy.ts';
+import { conditionsOf, marksOf } from '../policy/policy.ts';
 import { scopeOfRecollection } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import { type Evidence, evidenceOf, type RecordedCall } from './evidence.ts';
@@ -26,7 +27,8 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
   const evidence = evidenceOf(call);
   // No policy allows what is outside a session's scope, and none decides about what the key's setting forwards.
   if (evidence.cause === 'scope' || evidence.cause === 'relayed') return call.decision;
-  if (recorded !== null && sameFor(draft, recorded, call)) return call.decision;
+  const sameRun = recorded !== null && runsAlike(draft, recorded);
+  if (recorded !== null && sameFor(draft, recorded, call, sameRun)) return call.decision;
   const { serverName, toolName, personId } = call;
   const scope = scopeOfRecollection({
     serverName,
@@ -34,7 +36,7 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
     keyName: about.keyName,
     inPersonsName: personId !== null,
   });
-  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, evidence);
+  const proven = recorded === null ? provesNothing() : provenBy(call, recorded, evidence, sameRun);
   const outcomes = new Set<Outcome>();
   for (const found of possibilities(draft, { serverName, toolName }, proven, scope)) {
     const { decision } = decide(found, NO_FACTS);
@@ -48,14 +50,55 @@ export function outcomeOf(draft: CompiledPolicy, call: RecordedCall, about: Abou
 
 export const NO_FACTS: Facts = { drift: null, freedom: null, approvalLimit: null, usedUp: false };
 
-/** Whether both policies have the same rules for the tool, apart from amounts of limits and from what people see. */
-function sameFor(draft: CompiledPolicy, recorded: CompiledPolicy, call: RecordedCall): boolean {
+/**
+ * Whether both policies have the same rules for the tool, apart from amounts of limits and from what people see. Rules that
+ * depend on the run are the same only if both policies would have brought the same into it.
+ */
+function sameFor(
+  draft: CompiledPolicy,
+  recorded: CompiledPolicy,
+  call: RecordedCall,
+  sameRun: boolean,
+): boolean {
   const name = joinName(call.serverName, call.toolName);
   const before = recorded.index.candidatesFor(name, call.toolName);
   const now = draft.index.candidatesFor(name, call.toolName);
   return (
-    before.length === now.length && now.every((index, at) => sameRule(draft, index, recorded, before[at]))
+    before.length === now.length &&
+    now.every(
+      (index, at) => sameRule(draft, index, recorded, before[at]) && (sameRun || !onRun(draft, index)),
+    )
   );
+}
+
+function onRun({ compiled }: CompiledPolicy, index: number): boolean {
+  const rule = compiled.get(index);
+  return rule !== undefined && ruleReadsRun(rule);
+}
+
+/**
+ * Whether a run would have met the same under both policies. What one call brings into it depends on the rule that decided
+ * that call, which any change can make another.
+ */
+function runsAlike(draft: CompiledPolicy, recorded: CompiledPolicy): boolean {
+  if (!draft.usesMarks && !draft.usesKnown) return true;
+  return decidingText(draft) === decidingText(recorded);
+}
+
+const decidingTexts = new WeakMap<CompiledPolicy, string>();
+
+/** All that decides in a policy, without what people see, hear and are told. */
+function decidingText(policy: CompiledPolicy): string {
+  let text = decidingTexts.get(policy);
+  if (text === undefined) {
+    const rules = policy.rules.map(rule => {
+      const { tool, action, during, limit, known } = rule;
+      return [tool, action, conditionsOf(rule), during, limit, marksOf(rule), known];
+    });
+    text = JSON.stringify([rules, policy.limits ?? {}]);
+    decidingTexts.set(policy, text);
+  }
+  return text;
 }
 
 function sameRule(draft: CompiledPolicy, index: number, recorded: CompiledPolicy, other: number | undefined) {

@@ -53,8 +53,8 @@ export function callsRemark(tool: SeenTool): string {
 export function approvedRemark(rule: Rule, alone: boolean, outcomes: Outcomes | undefined): string[] {
   const { approved = 0, refused = 0 } = outcomes ?? {};
   if (!ASKS[rule.action] || refused > 0 || approved < ENOUGH_QUESTIONS) return [];
-  const { tool, when, during } = rule;
-  const allowing = ruleLine({ tool, action: 'allow', when, during }).trim();
+  const { tool, when, during, marks, known } = rule;
+  const allowing = ruleLine({ tool, action: 'allow', when, during, marks, known }).trim();
   const said = `Asked ${number(approved)} times, always approved. To ask no more, change`;
   if (alone) return [`${said} the rule that asks to:`, `  ${allowing}`];
   return [`${said} this rule:`, `  ${ruleLine(rule).trim()}`, 'to:', `  ${allowing}`];

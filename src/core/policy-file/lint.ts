@@ -1,6 +1,6 @@
 // Warnings about a policy that is valid but probably not what its author meant: a rule that can never match, because no
 // tool name fits its pattern or because earlier rules cover it; a pattern written as a regular expression; no rules at
-// all; and those of lint-conditions.ts and lint-asking.ts. The warnings have no influence on decisions.
+// all; and those of lint-conditions.ts, lint-asking.ts and lint-flows.ts. The warnings have no influence on decisions.
 
 import { type Limits, namesServer, type Rule, ruleLabel } from '../policy/policy.ts';
 import type { Fault } from '../policy/rule-faults.ts';
@@ -8,6 +8,7 @@ import { RuleIndex } from '../policy/rule-index.ts';
 import { SEPARATOR, splitName } from '../text/name.ts';
 import { askingWarnings } from './lint-asking.ts';
 import { conditionWarnings, limitWarnings } from './lint-conditions.ts';
+import { flowWarnings } from './lint-flows.ts';
 
 export type Warning = Fault;
 
@@ -21,7 +22,7 @@ export function warningsOf(rules: readonly Rule[], limits: Limits = {}): Warning
     const message = `${shown(index)} can never match: ${by.map(shown).join(' and ')} ${by.length === 1 ? 'covers' : 'cover'} it`;
     found.push(about(['rules', index], message));
   }
-  return [...unused, ...found];
+  return [...unused, ...found, ...flowWarnings(rules, limits, shown)];
 }
 
 function ruleWarnings(rule: Rule, index: number, shown: string): Warning[] {

@@ -79,8 +79,16 @@ export function ruleReads(rule: CompiledRule, ...wanted: readonly string[]): boo
   return expressionsOf(rule).some(each => readOf(each, ...wanted) !== undefined);
 }
 
+/** Whether it depends on what is remembered of a run. */
+export function readsRun(expression: Condition<unknown>): boolean {
+  return expression.calls.has('known') || readOf(expression, 'marks') !== undefined;
+}
+
+/** The same of the conditions of a rule, and of its limit. */
+export const ruleReadsRun = (rule: CompiledRule): boolean => expressionsOf(rule).some(readsRun);
+
 /** Whether a condition or the limit of a rule calls `known()`. */
-export function ruleAsksKnown(rule: CompiledRule): boolean {
+function ruleAsksKnown(rule: CompiledRule): boolean {
   return expressionsOf(rule).some(each => each.calls.has('known'));
 }
 

@@ -226,3 +226,101 @@ test('what may be said to be used', () => {
   const none = compilePolicy({ id: 'p', name: 'p', version: 1, rules: [] });
   expect(usedFault(none, 'toString', '1')).toBe('the policy has no limit "toString"');
 });
+
+const FLOWING = compilePolicy({
+  id: 'p',
+  name: 'p',
+  version: 1,
+  rules: [
+    { tool: 'web__*', action: 'allow', marks: ['untrusted', 'abroad'] },
+    { tool: 'crm__get', action: 'allow', known: 'results', limit: 'gets' },
+    { tool: 'crm__find', action: 'allow', marks: 'private', limit: 'finds' },
+    { tool: 'mail__send', action: 'allow', when: ['!("untrusted" in marks) || known(args.to)', 'true'] },
+    { tool: 'mail__*', action: 'require_approval', marks: 'sent', known: 'results' },
+    { tool: 'pay', action: 'require_approval', when: 'args.amount > 5', marks: 'paid' },
+    { tool: 'pay', action: 'require_approval', marks: 'asked' },
+    { tool: 'db__*', action: 'allow', when: 'args.customer == session.attributes.customer' },
+  ],
+  limits: {
+    gets: { calls: 1, within: '1h' },
+    finds: { calls: 1, within: '1h', beyond: 'require_approval' },
+  },
+});
+const flowing = (tool: string, tried: Partial<Tried>) =>
+  simulate(FLOWING, callOf(tool), { at: MONDAY, ...tried });
+
+test('marks and what known() was asked about are shown', () => {
+  const to = ['Bob@example.com', 'eve@example.com', 5];
+  const { decision, trace } = flowing('mail__send', {
+    args: { to },
+    marks: ['untrusted'],
+    known: ['Write to bob@example.com about 5 things.'],
+  });
+  expect(decision).toBe('pending');
+  expect(trace[0]?.details[0]?.values).toEqual([
+    'marks is ["untrusted"]',
+    'args.to is ["Bob@example.com","eve@example.com",5]',
+    '"Bob@example.com" is known',
+    '"eve@example.com" is not known',
+    '5 is known',
+  ]);
+  const unmarked = flowing('mail__send', { args: { to } });
+  expect([unmarked.decision, unmarked.trace[0]?.details[0]?.values]).toEqual([
+    'allow',
+    ['marks is []', 'args.to is ["Bob@example.com","eve@example.com",5]'],
+  ]);
+});
+
+test('of many values that known() was asked about, some are shown', () => {
+  const to = Array.from({ length: 20 }, (_, at) => `${at}@example.com`);
+  const values = flowing('mail__send', { args: { to }, marks: ['untrusted'] }).trace[0]?.details[0]?.values;
+  expect(values?.slice(-2)).toEqual(['"7@example.com" is not known', '12 more were asked about']);
+});
+
+test('a condition that was not looked at is shown with what it would ask', () => {
+  const rules: Rule[] = [{ tool: 'a', action: 'allow', when: ['args.x == 1', 'known("bob")'] }];
+  const policy = compilePolicy({ id: 'p', name: 'p', version: 1, rules });
+  const { trace } = simulate(policy, callOf('a'), { at: MONDAY, args: { x: 2 }, known: ['bob'] });
+  expect([trace[0]?.conditions, trace[0]?.details[1]?.values]).toEqual([[false, true], ['"bob" is known']]);
+});
+
+test('what a call means for its run, and when', () => {
+  const brought = (tool: string, tried: Partial<Tried> = {}) => {
+    const { brings, trace } = flowing(tool, tried);
+    const shown = trace.flatMap(({ ruleIndex, details }) =>
+      details.flatMap(({ name, text, outcome }) =>
+        ['marks', 'known'].includes(name) ? [`${ruleIndex} ${name} ${text}: ${outcome}`] : [],
+      ),
+    );
+    return [brings.marks, brings.knownResults, ...shown];
+  };
+  expect(brought('web__get')).toEqual([
+    ['untrusted', 'abroad'],
+    false,
+    '0 marks untrusted, abroad: given to the run',
+  ]);
+  expect(brought('crm__get')).toEqual([[], true, '1 known results: makes known what its result names']);
+  expect(brought('crm__get', { used: { gets: '1' } })).toEqual([[], false]);
+  expect(brought('crm__find', { used: { finds: '1' } })).toEqual([
+    ['private'],
+    false,
+    '2 marks private: given to the run once it is approved',
+  ]);
+  expect(brought('mail__read')).toEqual([
+    ['sent'],
+    true,
+    '4 marks sent: given to the run once it is approved',
+    '4 known results: makes known what its result names once it is approved',
+  ]);
+  expect(brought('db__get', { args: { customer: 1 } })).toEqual([[], false]);
+  // The rule that asks, because a condition of it failed, is another than the one that applies.
+  expect(brought('pay', { args: {} }).slice(0, 2)).toEqual([['asked', 'paid'], false]);
+});
+
+test('attributes are those of a session', () => {
+  const tried = { args: { customer: 'c_17' }, attributes: { customer: 'c_17' } };
+  expect(flowing('db__get', tried).decision).toBe('allow');
+  expect(flowing('db__get', { ...tried, session: 'run 7' }).decision).toBe('allow');
+  expect(flowing('db__get', { ...tried, attributes: {} }).decision).toBe('deny');
+  expect(flowing('db__get', { args: tried.args, session: 'run 7' }).decision).toBe('deny');
+});

@@ -45,6 +45,10 @@ const LIMITED = [rule('allow', { limit: 'calls' })];
 const ASKING = [rule('allow', { limit: 'asking' })];
 const OTHER_LIMIT = [rule('allow', { limit: 'others' })];
 const NONE: Rule[] = [];
+const TAINTED = [
+  rule('allow', { tool: 'web__*', marks: 'untrusted' }),
+  rule('allow', { when: '!("untrusted" in marks)' }),
+];
 
 const FREED = { kind: 'approval', referenceId: 'a-1' } as const;
 const DENIED = { referenceId: 'a-3', denied: true };
@@ -58,6 +62,14 @@ const TABLE: Record<string, Row[]> = {
     [NONE, {}, ALLOW, 'deny -> allow'],
     [DENY, {}, ASK, 'deny -> pending'],
     [ALLOW, {}, LIMITED, 'allow -> allow'],
+  ],
+  'what a run had met is not known any more, unless nothing has changed': [
+    [TAINTED, {}, [...TAINTED], 'allow -> allow'],
+    [TAINTED, {}, [...TAINTED, rule('deny', { tool: 'other' })], 'allow -> depends'],
+    [TAINTED, {}, [rule('allow', { tool: 'web__*' }), ...TAINTED.slice(1)], 'allow -> depends'],
+    [TAINTED, {}, [...TAINTED.slice(0, 1), rule('allow')], 'allow -> allow'],
+    [ALLOW, {}, [rule('allow', { when: 'known("bob")' })], 'allow -> depends'],
+    [ALLOW, {}, [rule('allow', { marks: 'untrusted', known: 'results' })], 'allow -> allow'],
   ],
   'outside the scope nothing is allowed': [
     [ALLOW, { scope: new Set(['x__y']) }, [rule('allow', { limit: 'calls' })], 'deny -> deny'],

@@ -198,6 +198,20 @@ test('people always approve only if nobody ever refused, and only where a rule a
   expect(remark(policyOf([{ tool: 'a__t', action: 'allow' }]), 5, 0)).toBeUndefined();
 });
 
+test('what the calls of a rule bring into their run stays, also if it is to ask no more', () => {
+  const policy = policyOf([
+    { tool: 'web__*', action: 'allow', marks: 'untrusted' },
+    { tool: 'crm__*', action: 'require_approval', show: 'all', marks: ['private'], known: 'results' },
+  ]);
+  const outcomes = [{ serverName: 'crm', toolName: 'get', rule: 1, approved: 9, refused: 0 }];
+  const text = suggest(policy, [call('web__get', 0, 'allow'), call('crm__get', 1, 'pending')], { outcomes });
+  expect(text).toContain('  - { tool: "web__get", action: allow, marks: "untrusted" }\n');
+  expect(text).toContain('  #   - { tool: "crm__get", action: allow, marks: ["private"], known: results }\n');
+  expect(text).toContain(
+    '  - { tool: "crm__get", action: require_approval, marks: ["private"], known: results, show: all }\n',
+  );
+});
+
 test('of several rules that ask, the one whose questions were always approved is named', () => {
   const policy = policyOf([
     { tool: 'a__t', action: 'require_approval', when: 'args.n > 9', show: 'all' },

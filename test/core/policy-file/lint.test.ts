@@ -304,3 +304,43 @@ test('a path that begins like those of conditions is told so', () => {
     told('ask'),
   ]);
 });
+
+const MARKING = { tool: 'web__*', marks: ['untrusted', 'private'] };
+
+test('a mark that no condition reads, and one that no rule gives', () => {
+  expect(conditionWarnings([MARKING, { tool: 'a', when: '"untrusted" in marks' }])).toEqual([
+    'rules 0 marks null: rule 0 (web__*) gives the mark "private", which no condition reads',
+  ]);
+  expect(
+    conditionWarnings([
+      MARKING,
+      { tool: 'a', when: ['args.a == 1', '"untrustd" in marks && "private" in marks'] },
+      { tool: 'b', when: '["untrusted", "elsewhere"].exists(m, m in marks)' },
+    ]),
+  ).toEqual([
+    'rules 1 when 1 0: condition 1 of rule 1 (a) looks for the mark "untrustd", which no rule gives. Did you mean "untrusted"?',
+    'rules 2 when 14: condition 0 of rule 2 (b) looks for the mark "elsewhere", which no rule gives.',
+  ]);
+  const limits: Limits = { l: { sum: '"privat" in marks ? 1 : 2', atMost: 5, within: '1h' } };
+  expect(conditionWarnings([{ tool: 'a', limit: 'l' }], limits)).toEqual([
+    'limits l sum 0: limit "l" looks for the mark "privat", which no rule gives.',
+  ]);
+});
+
+test('a condition that names no mark may be about any', () => {
+  expect(conditionWarnings([MARKING, { tool: 'a', when: 'marks != []' }])).toEqual([]);
+  expect(conditionWarnings([MARKING, { tool: 'a', when: 'args.marks != []' }])).toHaveLength(2);
+});
+
+test('a rule that marks its run and makes its results known is told what that means', () => {
+  const warned = conditionWarnings([
+    { tool: 'web__*', marks: 'untrusted', known: 'results' },
+    { tool: 'crm__*', known: 'results' },
+    { tool: 'a', when: '"untrusted" in marks && !known(args.to)' },
+  ]);
+  expect(warned).toEqual([
+    expect.stringMatching(
+      /^rules 0 marks null: rule 0 \(web__\*\) marks its run and makes its results known: /,
+    ),
+  ]);
+});

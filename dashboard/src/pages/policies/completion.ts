@@ -21,7 +21,8 @@ export function complete(context: CompletionContext): CompletionResult | null {
   if (place.in === 'condition') return inCondition(context);
   const word = context.matchBefore(/[\w/-]*/);
   if (word === null || (word.from === word.to && !context.explicit)) return null;
-  const options = place.field === null ? fieldsOf(place.in) : valuesOf(place.in, place.field, context.state);
+  const options =
+    place.field === null ? fieldsOf(place.in) : valuesOf(place.in, place.field, context.state, word.text);
   return options.length === 0 ? null : { from: word.from, options, validFor: /^[\w/-]*$/ };
 }
 
@@ -34,19 +35,22 @@ function fieldsOf(kind: Kind): Completion[] {
   }));
 }
 
-function valuesOf(kind: Kind, field: string, state: EditorState): Completion[] {
+function valuesOf(kind: Kind, field: string, state: EditorState, written: string): Completion[] {
   const { offers = [] } = describedIn(kind)[field]?.type ?? {};
-  const names = typeof offers === 'string' ? OFFERED[offers](state) : offers;
+  const names = typeof offers === 'string' ? OFFERED[offers](state, written) : offers;
   return names.map(label => ({ label, type: 'enum' }));
 }
 
+type Offered = (state: EditorState, written: string) => readonly string[];
+
 /** What the text, or the browser, knows of values. */
-const OFFERED: Record<string & FieldType<unknown>['offers'], (state: EditorState) => readonly string[]> = {
+const OFFERED: Record<string & FieldType<unknown>['offers'], Offered> = {
   arguments: state => ['all', ...argumentNames(state)],
   channels: () => [DEFAULT_CHANNEL],
   conditions: () => [],
   limits: limitNames,
-  marks: markNames,
+  // What is just being written is a name in the text, too.
+  marks: (state, written) => markNames(state).filter(name => name !== written),
   zones: () => Intl.supportedValuesOf('timeZone'),
 };
 

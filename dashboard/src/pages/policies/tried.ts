@@ -3,7 +3,9 @@
 
 import { type Details, detailsOf } from '../../../../src/core/approvals/details.ts';
 import { callOf, type Simulated, simulate, usedFault } from '../../../../src/core/decision/simulate.ts';
+import { attributesFault } from '../../../../src/core/flows/attributes.ts';
 import type { CompiledPolicy } from '../../../../src/core/policy/compiled-policy.ts';
+import { triedMarkFault } from '../../../../src/core/policy/mark-names.ts';
 import { isObject, type JsonObject, parseJson } from '../../../../src/core/wire/json.ts';
 
 /** The fields of the form as they are written; an empty one is left out of the call. */
@@ -19,6 +21,12 @@ export interface Form {
   at: string;
   /** By the names of limits. */
   used: Readonly<Record<string, string>>;
+  /** The marks of the run, with commas or blanks between them. */
+  marks: string;
+  /** What the person or a trusted tool has said in the run. */
+  known: string;
+  /** The attributes of the session, as JSON. */
+  attributes: string;
 }
 
 export const EMPTY_FORM: Form = {
@@ -30,6 +38,9 @@ export const EMPTY_FORM: Form = {
   folder: '',
   at: '',
   used: {},
+  marks: '',
+  known: '',
+  attributes: '',
 };
 
 export interface TriedCall extends Simulated {
@@ -39,15 +50,24 @@ export interface TriedCall extends Simulated {
 
 /** A sentence says what is wrong with what was written. */
 export function tryCall(policy: CompiledPolicy, form: Form): TriedCall | string {
-  const args = form.args.trim() === '' ? undefined : readArguments(form.args);
+  const args = readObject('arguments', form.args, '{"amount": 5}');
   if (typeof args === 'string') return args;
+  const attributes = readObject('attributes', form.attributes, '{"customer": "c_17"}');
+  if (typeof attributes === 'string') return attributes;
+  const tooMuch = attributes === undefined ? null : attributesFault(attributes);
+  if (tooMuch !== null) return `The attributes ${tooMuch}.`;
+  const marks = form.marks.split(/[\s,]+/).filter(name => name !== '');
+  for (const name of marks) {
+    const fault = triedMarkFault(policy, name);
+    if (fault !== null) return sentence(fault);
+  }
   const { limits = {} } = policy;
   const used = Object.entries(form.used).filter(
     ([name, text]) => text.trim() !== '' && Object.hasOwn(limits, name),
   );
   for (const [name, text] of used) {
     const fault = usedFault(policy, name, text.trim());
-    if (fault !== null) return `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
+    if (fault !== null) return sentence(fault);
   }
   const at = form.at === '' ? Date.now() : Date.parse(form.at);
   if (Number.isNaN(at)) return 'The time cannot be read.';
@@ -59,17 +79,24 @@ export function tryCall(policy: CompiledPolicy, form: Form): TriedCall | string 
     session: form.session || undefined,
     person: form.person || undefined,
     folder: form.folder || undefined,
+    attributes,
+    marks,
+    known: [form.known],
   });
   const rule = policy.rules[tried.ruleIndex ?? -1];
   const asks = tried.decision === 'pending' && rule !== undefined;
   return { ...tried, details: asks ? detailsOf(rule, args, form.folder || null) : null };
 }
 
-function readArguments(text: string): JsonObject | string {
+/** The JSON object that was written, undefined if nothing was, or a sentence that says what is wrong. */
+function readObject(what: string, text: string, example: string): JsonObject | string | undefined {
+  if (text.trim() === '') return undefined;
   try {
     const value = parseJson(text);
-    return isObject(value) ? value : 'The arguments must be a JSON object, such as {"amount": 5}.';
+    return isObject(value) ? value : `The ${what} must be a JSON object, such as ${example}.`;
   } catch (error) {
-    return `The arguments cannot be read. ${(error as Error).message}`;
+    return `The ${what} cannot be read. ${(error as Error).message}`;
   }
 }
+
+const sentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;

@@ -59,7 +59,7 @@ function Inputs({ form, change, draft }: InputsProps) {
         )}
       </Field>
       <details class="circumstances">
-        <summary>Key, session, person, time and limits</summary>
+        <summary>Key, session, person, time, limits and what the run has met</summary>
         <div class="pairs">
           <Text label="Key" hint="Its name." value={form.keyName} write={keyName => change({ keyName })} />
           <Text
@@ -67,6 +67,12 @@ function Inputs({ form, change, draft }: InputsProps) {
             hint="Its label."
             value={form.session}
             write={session => change({ session })}
+          />
+          <Text
+            label="Attributes"
+            hint="Of the session, a JSON object."
+            value={form.attributes}
+            write={attributes => change({ attributes })}
           />
           <Text
             label="Person"
@@ -90,6 +96,18 @@ function Inputs({ form, change, draft }: InputsProps) {
               />
             )}
           </Field>
+          <Text
+            label="Marks"
+            hint="Those of the run, with commas between them."
+            value={form.marks}
+            write={marks => change({ marks })}
+          />
+          <Text
+            label="Known"
+            hint="What the person or a trusted tool has said in the run."
+            value={form.known}
+            write={known => change({ known })}
+          />
           {Object.entries(draft.policy?.limits ?? {}).map(([limit, definition]) => (
             <Text
               key={limit}

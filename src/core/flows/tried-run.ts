@@ -1,0 +1,33 @@
+// What is remembered of a run that is only tried, by `simulate` and by the sequences of `toolgate test`: its marks, and what
+// was named in it. The service remembers the same, as keyed digests in its store.
+
+import type { Json } from '../wire/json.ts';
+import { namedInJson } from './words.ts';
+
+/** How many values can be known in a run. */
+export const MAX_KNOWN = 65_536;
+
+export class TriedRun {
+  readonly #marks = new Set<string>();
+  readonly #known = new Set<string>();
+
+  /** In the order of the alphabet. */
+  get marks(): readonly string[] {
+    return [...this.#marks].sort();
+  }
+
+  /** Takes a value in the form in which values are compared. */
+  readonly knows = (comparable: string): boolean => this.#known.has(comparable);
+
+  mark(names: readonly string[]): void {
+    for (const name of names) this.#marks.add(name);
+  }
+
+  /** Makes known what a text, or a value of JSON, names. */
+  learn(from: Json): void {
+    for (const value of namedInJson(from)) {
+      if (this.#known.size >= MAX_KNOWN) return;
+      this.#known.add(value);
+    }
+  }
+}
