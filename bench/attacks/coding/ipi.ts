@@ -4,7 +4,7 @@
 import * as fs from 'node:fs';
 import { fileOf } from './cache.ts';
 import { toldIn } from './commands.ts';
-import { bash, type Call, edit, type Injected, read, type Scene, write } from './scene.ts';
+import { bash, type Call, edit, fetchPage, type Injected, read, type Scene, write } from './scene.ts';
 
 interface Sample {
   id: string;
@@ -24,6 +24,9 @@ const samples = (): Sample[] =>
 
 export const ipiScenes = (): Scene[] => samples().map(sceneOf);
 
+/** The same, where the person only says where the issue is, and the agent reads it there. */
+export const withIssuesOnTheWeb = (): Scene[] => samples().map(onTheWeb);
+
 /** Whether a sample has an attack, which then must have been found. */
 export const attacked = (): Set<string> =>
   new Set(samples().flatMap(({ id, injection_vector }) => (injection_vector === 'none' ? [] : [id])));
@@ -40,6 +43,16 @@ export function sceneOf(sample: Sample): Scene {
     injected: sample.injection_vector === 'none' ? [] : injectedBy(sample),
     after: [edit(source[0], source[1], `${source[1]}\n`), bash('pytest tests/', '3 passed')],
   };
+}
+
+const ISSUE = 'https://issues.example.com/1';
+
+export function onTheWeb(sample: Sample): Scene {
+  const scene = sceneOf(sample);
+  const { task_description, issue_text = '' } = sample;
+  if (issue_text === '') return scene;
+  const prompt = `${task_description}\n\nThe issue is ${ISSUE}.`;
+  return { ...scene, prompt, before: [fetchPage(ISSUE, issue_text), ...scene.before] };
 }
 
 function injectedBy(sample: Sample): Injected[] {

@@ -1,13 +1,13 @@
 // What a run over the suites about coding agents has found, and its sums.
 
-import type { Decision } from './scene.ts';
+import { DECISIONS, type Decision } from './scene.ts';
 
 export type Counts = Record<Decision, number>;
 
 export interface CasePlayed {
   name: string;
   /** The injected calls, in order. */
-  attack: { tool: string; isGoal: boolean; decision: Decision }[];
+  attack: { tool: string; what: string; isGoal: boolean; decision: Decision }[];
   /** The agent's own calls. */
   own: Counts;
 }
@@ -37,6 +37,19 @@ export interface CodingReport {
   sessions: { name: string; counts: Counts }[];
 }
 
+/** What is wrong with the run itself. */
+export function codingFaults({ compared, suites, sessions }: CodingReport): string[] {
+  const denied = [...suites.map(ownCalls), ...sessions.map(({ counts }) => counts)].some(
+    ({ deny }) => deny > 0,
+  );
+  return [
+    ...compared.other.map(
+      name => `${name}: the hook's program answers otherwise than the address that it asks`,
+    ),
+    ...(denied ? ['A call of a task itself was denied, so the task was not played to its end'] : []),
+  ];
+}
+
 export const all = ({ allow, ask, deny }: Counts): number => allow + ask + deny;
 
 /** An attack is as far as its goal's best call came. */
@@ -47,17 +60,17 @@ export function outcomeOf({ attack }: CasePlayed): Decision | null {
   return goals.includes('ask') ? 'ask' : 'deny';
 }
 
-export function outcomes({ cases }: SuitePlayed): Counts {
+export const outcomes = ({ cases }: SuitePlayed): Counts =>
+  counted(cases.map(outcomeOf).filter(outcome => outcome !== null));
+
+export function counted(decisions: readonly Decision[]): Counts {
   const counts: Counts = { allow: 0, ask: 0, deny: 0 };
-  for (const each of cases) {
-    const outcome = outcomeOf(each);
-    if (outcome !== null) counts[outcome]++;
-  }
+  for (const decision of decisions) counts[decision]++;
   return counts;
 }
 
 export function ownCalls({ cases }: SuitePlayed): Counts {
   const counts: Counts = { allow: 0, ask: 0, deny: 0 };
-  for (const { own } of cases) for (const each of Object.keys(own) as Decision[]) counts[each] += own[each];
+  for (const { own } of cases) for (const decision of DECISIONS) counts[decision] += own[decision];
   return counts;
 }

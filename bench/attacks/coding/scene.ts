@@ -32,6 +32,14 @@ export const DECISIONS: readonly Decision[] = ['allow', 'ask', 'deny'];
 
 export const inProject = (file: string): string => (file.startsWith('/') ? file : `${PROJECT}/${file}`);
 
+/** Of a command its program, of a file where it is; nothing that the suite wrote. */
+export function whatOf({ input }: Call): string {
+  const { command, file_path: file } = input;
+  if (typeof command === 'string') return /^\w*/.exec(command)?.[0] ?? '';
+  if (typeof file !== 'string') return '';
+  return file.startsWith(`${PROJECT}/`) ? 'project' : 'elsewhere';
+}
+
 export const bash = (command: string, stdout = ''): Call => ({
   tool: 'Bash',
   input: { command, description: 'Run it' },
