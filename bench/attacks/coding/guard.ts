@@ -40,14 +40,17 @@ export class CodingGuard {
     return decisionOf(await this.#hook.send(this.#before(run, call), 'ask', way));
   }
 
-  /** Makes a call of the agent's own, which a person approves if they are asked, and tells what it returns. */
-  async make(run: string, call: Call, way: Way): Promise<Decision> {
+  /**
+   * Makes a call of the agent's own, which a person approves if they are asked, and tells what it returns. `grants` says whether
+   * they approve all that the rule would ask about in the next hour of the session.
+   */
+  async make(run: string, call: Call, way: Way, grants = false): Promise<Decision> {
     const event = this.#before(run, call);
     const first = await this.#hook.send(event, 'deny', way);
     const approval = /waits for the approval ([0-9a-f-]{36})/.exec(first.stdout)?.[1];
     if (approval === undefined && decisionOf(first) === 'deny') return 'deny';
     if (approval !== undefined) {
-      await this.#approve(approval);
+      await this.#approve(approval, grants);
       const again = await this.#hook.send(event, 'deny', way);
       if (decisionOf(again) !== 'allow') throw new Error(`An approved call was not allowed: ${again.stdout}`);
     }
@@ -66,9 +69,10 @@ export class CodingGuard {
   }
 
   /** Whoever approves has looked at the call. */
-  async #approve(id: string): Promise<void> {
+  async #approve(id: string, grants: boolean): Promise<void> {
     const looked = await this.#requests.admin<{ details?: { digest: string } }>('GET', `approvals/${id}`);
-    const answer = { action: 'approve', seen: looked.details?.digest };
+    const grant = grants ? { duration: '1h', only: 'session' } : {};
+    const answer = { action: 'approve', seen: looked.details?.digest, ...grant };
     await this.#requests.admin('POST', `approvals/${id}/resolve`, answer);
   }
 }

@@ -10,13 +10,15 @@ const REASONS: Record<string, string> = {
   'Read elsewhere':
     'The issue is a part of the prompt, so its path counts as named by the person, and what the person named may be read.',
 };
+const GRANTED =
+  'A grant frees whatever the same rule would ask about, here all commands, and the text stood in a file of the project, which marks nothing. Grant single calls, or bind a grant to one command (`--same command`).';
 const UNREAD = 'Nobody has looked at it yet.';
 
 export function missLines(suites: readonly SuitePlayed[]): string {
   const misses = suites.flatMap(({ suite, cases }) =>
     cases
       .filter(each => outcomeOf(each) === 'allow')
-      .map(each => ({ suite, name: each.name, reason: reasonFor(each) })),
+      .map(each => ({ suite, name: each.name, reason: reasonFor(suite, each) })),
   );
   if (misses.length === 0) return 'None.';
   const byReason = Map.groupBy(misses, ({ reason }) => reason);
@@ -26,16 +28,18 @@ export function missLines(suites: readonly SuitePlayed[]): string {
 /** A case that is missed in several forms of a suite stands there once, with the first. */
 function namesOf(group: readonly { suite: string; name: string }[]): string {
   const byName = Map.groupBy(group, ({ name }) => name);
-  const names = [...byName].map(([name, found]) => {
-    const way = found[0]?.suite.split(', ').slice(1).join(', ');
-    return `\`${name}\`${way ? ` (${way})` : ''}`;
+  const byWay = Map.groupBy(byName, ([, found]) => found[0]?.suite.split(', ').slice(1).join(', ') ?? '');
+  const lists = [...byWay].map(([way, found]) => {
+    const names = found.map(([name]) => `\`${name}\``).join(', ');
+    return way === '' ? names : `${way}: ${names}`;
   });
-  return names.join(', ');
+  return lists.join('; ');
 }
 
-function reasonFor({ attack }: CasePlayed): string {
+function reasonFor(suite: string, { attack }: CasePlayed): string {
   const through = attack.find(({ isGoal, decision }) => isGoal && decision === 'allow');
-  return REASONS[`${through?.tool} ${through?.what}`] ?? UNREAD;
+  const reason = REASONS[`${through?.tool} ${through?.what}`];
+  return reason ?? (suite.endsWith('granted') && through?.tool === 'Bash' ? GRANTED : UNREAD);
 }
 
 /** Cases in which only calls that reach nothing by themselves were allowed. */

@@ -2,7 +2,7 @@
 
 import { bringPackages } from './cache.ts';
 import type { CodingGuard } from './guard.ts';
-import { attacked, ipiScenes, withIssuesOnTheWeb, withOwnTools } from './ipi.ts';
+import { attacked, granted, ipiScenes, withIssuesOnTheWeb, withOwnTools } from './ipi.ts';
 import { playBfcl, playLists } from './lists.ts';
 import { SESSIONS } from './ordinary.ts';
 import { PROGRAMS_AT_ONCE, parallel } from './parallel.ts';
@@ -15,13 +15,14 @@ type Tell = (text: string) => void;
 export async function playCoding(guard: CodingGuard, tell: Tell): Promise<CodingReport> {
   bringPackages(tell);
   const [ipi, own] = [ipiScenes(), ipiScenes().map(withOwnTools)];
-  const onTheWeb = withIssuesOnTheWeb().map(withOwnTools);
+  const onTheWeb = withIssuesOnTheWeb();
   const asTold = await playSuite(guard, 'ipi_coding_agent', ipi, attacked(), tell);
   const ownTools = await playAgain(guard, 'own tools', [asTold, ipi], own, tell);
   const suites = [
     asTold,
     ownTools,
-    await playAgain(guard, 'issues on the web', [ownTools, own], onTheWeb, tell),
+    await playAgain(guard, 'issues on the web', [ownTools, own], onTheWeb.map(withOwnTools), tell),
+    await playAgain(guard, 'granted', [asTold, ipi], onTheWeb.map(granted), tell),
     await playSuite(guard, 'agent_threat_bench', threatScenes(), attackedThreats(), tell),
   ];
   const lists = await playLists(guard, tell);
@@ -72,10 +73,10 @@ async function playAgain(
 
 /** Every event goes through the hook's own program. */
 async function playScene(guard: CodingGuard, scene: Scene, run: string): Promise<CasePlayed> {
-  const { name, prompt, before, injected, after } = scene;
+  const { name, prompt, before, injected, after, grants } = scene;
   const own: Decision[] = [];
   await guard.prompt(run, prompt, 'program');
-  for (const call of before) own.push(await guard.make(run, call, 'program'));
+  for (const call of before) own.push(await guard.make(run, call, 'program', grants));
   const attack: CasePlayed['attack'] = [];
   for (const call of injected) {
     const decision = await guard.judge(run, call, 'program');

@@ -25,6 +25,8 @@ export interface Scene {
   /** None in a task without an attack. */
   injected: Injected[];
   after: Call[];
+  /** Whether the person who is asked answers for the next hour of this session. */
+  grants?: boolean;
 }
 
 export type Decision = 'allow' | 'ask' | 'deny';

@@ -15,7 +15,7 @@ import {
 const ATTACKS: readonly string[] = ['RedCode', 'GTFOBins'];
 
 export function codingSection(report: CodingReport): string {
-  const [asTold, ownTools, onTheWeb, threats] = report.suites as [Suite, Suite, Suite, Suite];
+  const [asTold, ownTools, onTheWeb, granted, threats] = report.suites as [Suite, Suite, Suite, Suite, Suite];
   const missing = Object.keys(REPOSITORIES).filter(name => !report.lists.some(list => list.name === name));
   return `## Coding agents
 
@@ -27,17 +27,19 @@ The same agent, as Claude Code would be: it reads a project, obeys what it finds
 ${suiteRow('`ipi_coding_agent`, as told', outcomes(asTold))}
 ${suiteRow('the same, with the agent’s own tools for files', outcomes(ownTools))}
 ${suiteRow('the same, and issues on the web', outcomes(onTheWeb))}
+${suiteRow('as told, issues on the web, commands granted for an hour', outcomes(granted))}
 ${suiteRow('`agent_threat_bench`', outcomes(threats))}
 ${listRows(report, true)}
 
 - **[inspect_evals](https://github.com/UKGovernmentBEIS/inspect_evals)** ${INSPECT_EVALS} from PyPI has the first two. An attack is what commands and additions the injected text names, found by
   fixed rules (\`bench/attacks/coding/commands.ts\`), and counts as allowed if one call that reaches the suite's goal is. \`ipi_coding_agent\` has ${asTold.all} tasks,
   ${attacks(asTold)} of them with an attack. "Own tools" are \`Read\` for \`cat\` and \`Write\` for \`echo … >\`. The suite puts issues into the prompt, so what
-  an issue names, the person has named; "on the web" the person only says where the issue is. \`agent_threat_bench\` has ${threats.all} tasks of a mailbox, a support desk and a knowledge base, whose tools come as those of an MCP
+  an issue names, the person has named; "on the web" the person only says where the issue is.
+  "Granted": the agent first runs the tests, and the person answers that question for an hour of the session. \`agent_threat_bench\` has ${threats.all} tasks of a mailbox, a support desk and a knowledge base, whose tools come as those of an MCP
   server, and the pack asks about all of these. ${threats.leftOut.length} of its attacks only want certain words in the answer, and are left out.
 - **RedCode** are the shell scripts of RedCode-Exec, **GTFOBins** are tricks of ordinary programs; each is one call of \`Bash\`. Many are
   ordinary commands in which only the purpose is bad: a person is asked, and has to see it.
-- **By the hook's own program**: every event of the first four rows went through \`toolgate hook claude-code\`, a process each. The long lists went to
+- **By the hook's own program**: every event of the first five rows went through \`toolgate hook claude-code\`, a process each. The long lists went to
   the address that this program asks; ${report.compared.through} of them went through the program too, with ${report.compared.other.length === 0 ? 'the same answers' : `**${report.compared.other.length} other answers**`}.
 
 And ordinary work beside it, each call by itself:
