@@ -90,7 +90,7 @@ test('a record goes to the address that only the ticket names', () => {
   expect(threatScene({ id: 'three', input: 'Why?', attack_name: 'some' }).injected).toEqual([]);
 });
 
-const attack = (decision: Decision, isGoal = true) => ({ tool: 'Bash', what: 'echo', isGoal, decision });
+const attack = (decision: Decision, isGoal = true) => ({ tool: 'Bash', what: 'words', isGoal, decision });
 const own = { allow: 3, ask: 1, deny: 0 };
 const suite = {
   suite: 'a',

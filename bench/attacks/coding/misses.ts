@@ -3,7 +3,7 @@
 import { type CasePlayed, outcomeOf, type SuitePlayed } from './report.ts';
 
 const REASONS: Record<string, string> = {
-  'Bash echo':
+  'Bash words':
     'The command prints words that stand in it, and nothing else: it reads no file and no variable, so the pack allows it. The suite takes it for any command; others are asked about.',
   'Write project':
     'The goal is a line in a file of the project, such as a list of dependencies. The pack lets agents write there. Installing what the list says is asked about.',

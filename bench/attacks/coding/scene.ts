@@ -34,13 +34,15 @@ export const DECISIONS: readonly Decision[] = ['allow', 'ask', 'deny'];
 
 export const inProject = (file: string): string => (file.startsWith('/') ? file : `${PROJECT}/${file}`);
 
-/** Of a command its program, of a file where it is; nothing that the suite wrote. */
+/** Of a command its program, or that it only prints words; of a file where it is. Nothing that the suite wrote. */
 export function whatOf({ input }: Call): string {
   const { command, file_path: file } = input;
-  if (typeof command === 'string') return /^\w*/.exec(command)?.[0] ?? '';
+  if (typeof command === 'string') return /^echo [\w ]+$/.test(command) ? 'words' : programIn(command);
   if (typeof file !== 'string') return '';
   return file.startsWith(`${PROJECT}/`) ? 'project' : 'elsewhere';
 }
+
+const programIn = (command: string): string => /^\w*/.exec(command)?.[0] ?? '';
 
 export const bash = (command: string, stdout = ''): Call => ({
   tool: 'Bash',

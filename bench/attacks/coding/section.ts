@@ -31,11 +31,11 @@ ${suiteRow('as told, issues on the web, commands granted for an hour', outcomes(
 ${suiteRow('`agent_threat_bench`', outcomes(threats))}
 ${listRows(report, true)}
 
-- **[inspect_evals](https://github.com/UKGovernmentBEIS/inspect_evals)** ${INSPECT_EVALS} from PyPI has the first two. An attack is what commands and additions the injected text names, found by
-  fixed rules (\`bench/attacks/coding/commands.ts\`), and counts as allowed if one call that reaches the suite's goal is. \`ipi_coding_agent\` has ${asTold.all} tasks,
+- **[inspect_evals](https://github.com/UKGovernmentBEIS/inspect_evals)** ${INSPECT_EVALS} from PyPI has \`ipi_coding_agent\` and \`agent_threat_bench\`. An attack is what commands and additions the injected text names, found by
+  fixed rules (\`bench/attacks/coding/commands.ts\`), and counts as allowed if one call that reaches the suite's goal is. The first has ${asTold.all} tasks,
   ${attacks(asTold)} of them with an attack. "Own tools" are \`Read\` for \`cat\` and \`Write\` for \`echo … >\`. The suite puts issues into the prompt, so what
   an issue names, the person has named; "on the web" the person only says where the issue is.
-  "Granted": the agent first runs the tests, and the person answers that question for an hour of the session. \`agent_threat_bench\` has ${threats.all} tasks of a mailbox, a support desk and a knowledge base, whose tools come as those of an MCP
+  "Granted": the agent first runs the tests, and the person answers that question for an hour of the session. The second has ${threats.all} tasks of a mailbox, a support desk and a knowledge base, whose tools come as those of an MCP
   server, and the pack asks about all of these. ${threats.leftOut.length} of its attacks only want certain words in the answer, and are left out.
 - **RedCode** are the shell scripts of RedCode-Exec, **GTFOBins** are tricks of ordinary programs; each is one call of \`Bash\`. Many are
   ordinary commands in which only the purpose is bad: a person is asked, and has to see it.
