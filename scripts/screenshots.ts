@@ -74,6 +74,7 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
     await page.locator('tbody a').first().click();
     await page.getByRole('dialog').getByText('Evaluated in').waitFor();
   },
+  runs: page => open(page, '/runs'),
   changes: page => open(page, '/changes'),
   notifications: page => open(page, '/notifications'),
   policies: page => open(page, '/policies'),

@@ -45,6 +45,12 @@ export const PAGES: PageEntry[] = [
     component: page(() => import('./pages/audit.tsx')),
   },
   {
+    path: '/runs',
+    name: 'Runs',
+    icon: 'M4 5h4a3 3 0 0 1 3 3v4a3 3 0 0 0 3 3h2M13.5 12.5L16 15l-2.5 2.5M4 15h2',
+    component: page(() => import('./pages/runs.tsx')),
+  },
+  {
     path: '/policies',
     name: 'Policies',
     icon: 'M10 2.5l6 2.2v4.8c0 3.6-2.4 6.2-6 8-3.6-1.8-6-4.4-6-8V4.7zM7.5 9.8l2 2 3.2-3.6',

@@ -4,6 +4,7 @@
 import type { ListedApproval, WholeApproval } from '../core/api/resources.ts';
 import { earlierCounts } from '../core/approvals/approval.ts';
 import { DETAILS_GONE, questionParts } from '../core/approvals/details.ts';
+import { clockUtc, NOT_NAMED, readLines } from '../core/approvals/read-marks.ts';
 import { joinName } from '../core/text/name.ts';
 import { surfaceName } from '../core/text/surface.ts';
 import { visible } from '../core/text/visible.ts';
@@ -30,8 +31,18 @@ export function approvalText(approval: WholeApproval, output: Output): string {
   return parts.filter(part => part !== '').join('\n');
 }
 
-/** What the rule shows of the call, whole, as far as it is held. */
+/** What the run has read, and what the rule shows of the call, whole, as far as it is held. */
 export function detailsText(approval: WholeApproval): string {
+  return readText(approval) + shownText(approval);
+}
+
+/** What the run had read when it asked. */
+function readText({ context, createdAt }: WholeApproval): string {
+  const lines = readLines(context.marks, since => clockUtc(since, createdAt));
+  return lines.map(line => `${line}\n`).join('');
+}
+
+function shownText(approval: WholeApproval): string {
   const { details, detailsInserted, detailsGone, detailsHidden, status, approverGroup } = approval;
   if (status !== 'pending') return '';
   if (detailsGone === true) return `${DETAILS_GONE}\n`;
@@ -45,7 +56,13 @@ export function detailsText(approval: WholeApproval): string {
       : `${questionParts({ ...details, inserted: detailsInserted ?? [] })
           .map(partText)
           .join('')}\n`;
-  const rows = fields.map(({ path, value }) => [visible(path), visible(value)]);
+  const hasUnnamed = fields.some(({ known }) => known === false);
+  const remark = (known: boolean | undefined) => (known === false ? NOT_NAMED : '');
+  const rows = fields.map(({ path, value, known }) => [
+    visible(path),
+    ...(hasUnnamed ? [remark(known)] : []),
+    visible(value),
+  ]);
   const place = folder === undefined ? '' : `Working folder: ${visible(folder)}\n`;
   const more = complete
     ? ''

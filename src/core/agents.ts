@@ -12,11 +12,17 @@ export interface Events {
   /** The fields that may hold the name of an event. The first one that is present counts. */
   named: readonly string[];
   /**
-   * The events that are about no call. `toolgate hook` answers them itself; the doors refuse every event that is neither a
-   * call nor here.
+   * The events that tell what the person wrote, and what a call returned. An agent has none where its events do not tell
+   * them, or do not tell whose words they are.
+   */
+  prompts: readonly string[];
+  results: readonly string[];
+  /**
+   * The events that tell nothing. `toolgate hook` answers them itself; the doors refuse every event that is neither a
+   * call nor in one of these lists.
    */
   others: readonly string[];
-  /** What the command writes in answer to such an event; without this field it writes nothing. */
+  /** What the command writes in answer to an event that is about no call; without this field it writes nothing. */
   nothing?: string;
 }
 
@@ -39,14 +45,14 @@ export const DEFAULT_SECONDS = 10;
 
 const CLAUDE_EVENTS: Events = {
   named: ['hook_event_name', 'hookEventName'],
+  prompts: ['UserPromptSubmit'],
+  results: ['PostToolUse'],
   others: [
     'SessionStart',
     'SessionEnd',
     'Setup',
-    'UserPromptSubmit',
     'UserPromptExpansion',
     'PermissionDenied',
-    'PostToolUse',
     'PostToolUseFailure',
     'PostToolBatch',
     'Notification',
@@ -86,11 +92,11 @@ const ROWS = {
     // Some versions go on after exit code 2.
     refusesByAnswer: true,
     named: ['hook_event_name'],
+    prompts: ['UserPromptSubmit', 'userPromptSubmitted'],
+    results: ['PostToolUse', 'postToolUse'],
     others: [
       'SessionStart',
       'SessionEnd',
-      'UserPromptSubmit',
-      'PostToolUse',
       'PostToolUseFailure',
       'Stop',
       'SubagentStart',
@@ -105,11 +111,11 @@ const ROWS = {
     // Grok waits 5 s for its hook.
     seconds: 4,
     named: ['hookEventName', 'hook_event_name'],
+    prompts: ['user_prompt_submit', 'UserPromptSubmit'],
+    results: ['post_tool_use', 'PostToolUse'],
     others: [
       'session_start',
       'session_end',
-      'user_prompt_submit',
-      'post_tool_use',
       'post_tool_use_failure',
       'permission_denied',
       'stop',
@@ -132,14 +138,12 @@ const ROWS = {
   cursor: {
     title: 'Cursor',
     named: ['hook_event_name'],
+    prompts: ['beforeSubmitPrompt'],
+    results: ['afterShellExecution', 'afterMCPExecution', 'postToolUse'],
     others: [
       'sessionStart',
       'sessionEnd',
-      'beforeSubmitPrompt',
-      'postToolUse',
       'postToolUseFailure',
-      'afterShellExecution',
-      'afterMCPExecution',
       'afterFileEdit',
       'afterTabFileEdit',
       'afterAgentResponse',
@@ -154,9 +158,9 @@ const ROWS = {
   'gemini-cli': {
     title: 'Gemini CLI',
     named: ['hook_event_name'],
+    prompts: ['BeforeAgent'],
+    results: ['AfterTool'],
     others: [
-      'AfterTool',
-      'BeforeAgent',
       'AfterAgent',
       'BeforeModel',
       'AfterModel',
@@ -170,10 +174,10 @@ const ROWS = {
   windsurf: {
     title: 'Windsurf',
     named: ['agent_action_name'],
+    prompts: ['pre_user_prompt'],
+    results: ['post_mcp_tool_use'],
     others: [
-      'pre_user_prompt',
       'post_run_command',
-      'post_mcp_tool_use',
       'post_read_code',
       'post_write_code',
       'post_cascade_response',
@@ -184,6 +188,9 @@ const ROWS = {
   goose: {
     title: 'Goose',
     named: ['event', 'hook_event_name'],
+    // A subagent's prompt, which the model writes, looks like the person's, and no event has a result.
+    prompts: [],
+    results: [],
     others: [
       'SessionStart',
       'SessionEnd',
@@ -208,4 +215,26 @@ export const isAgent = (name: string): name is AgentName => Object.hasOwn(AGENTS
 export function eventName(event: Readonly<Record<string, unknown>>, { named }: Events): string | null {
   for (const field of named) if (typeof event[field] === 'string') return event[field];
   return null;
+}
+
+/** What an event tells, if it is about no call. */
+export function tells(name: string | null, { prompts, results }: Events): 'prompt' | 'result' | null {
+  if (name === null) return null;
+  return prompts.includes(name) ? 'prompt' : results.includes(name) ? 'result' : null;
+}
+
+/** Vendors name it differently, and some have changed the name. */
+const RUN_FIELDS = [
+  'session_id',
+  'sessionId',
+  'conversation_id',
+  'conversationId',
+  'trajectory_id',
+  'trajectoryId',
+];
+
+/** The agent's own id of its run; null when the event has none. */
+export function runIn(event: Readonly<Record<string, unknown>>): string | null {
+  const id = RUN_FIELDS.map(name => event[name]).find(each => typeof each === 'string' && each !== '');
+  return (id as string | undefined) ?? null;
 }

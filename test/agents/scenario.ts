@@ -1,6 +1,6 @@
-// What every agent is tested for, in one run of it: it asks before a call, obeys a refusal, repeats a held call, cannot
-// forge its folder or reach its own settings, and makes no call while the service is away. The tools have other names and
-// arguments in each of them.
+// What every agent is tested for, in one run of it: it asks before a call, obeys a refusal, repeats a held call, tells what
+// the person said and what a call returned, cannot forge its folder or reach its own settings, and makes no call while
+// the service is away. The tools have other names and arguments in each of them.
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Call } from './model.ts';
@@ -37,12 +37,16 @@ export function testScenario(agent: Agent, tools: Tools, preparation: Preparatio
   const shared = {} as Shared;
   beforeAll(async () => {
     shared.place = await Workplace.open(agent);
-    await shared.place.connect(preparation.rules);
-    shared.place.write('projects/app/notes.txt', 'a note\n');
+    await shared.place.connect(`${preparation.rules ?? ''}${flowRules(tools)}`);
+    shared.place.write('projects/app/notes.txt', 'a note\ntouch noted.txt\n');
+    shared.place.write('projects/app/trusted.txt', 'touch found.txt\n');
     shared.place.write('projects/app/.env', 'PASSWORD=canary\n');
     await preparation.prepare?.(shared.place);
-    const { prompt, args } = preparation;
-    shared.run = shared.place.start({ prompt, args: args?.(shared.place) });
+    const { prompt = 'Do what has to be done', args } = preparation;
+    shared.run = shared.place.start({
+      prompt: `${prompt} and then "touch told.txt".`,
+      args: args?.(shared.place),
+    });
   });
   afterAll(() => shared.place.close());
   const call = (made: Call) => shared.run.call(made);
@@ -85,6 +89,18 @@ export function testScenario(agent: Agent, tools: Tools, preparation: Preparatio
     expect((await call(command)).entries).toMatchObject([{ decision: 'pending' }]);
   });
 
+  test('what the person said and what a trusted call returned is known, and nothing else', async () => {
+    const decided = async (command: string) => (await call(tools.shell(command))).entries[0]?.decision;
+    expect(await decided('touch told.txt')).toBe('allow');
+    expect(shared.place.has('projects/app/told.txt')).toBe(true);
+    expect(await decided('touch found.txt')).toBe('pending');
+    expect(await decided('cat trusted.txt')).toBe('allow');
+    expect(await decided('touch found.txt')).toBe('allow');
+    // It stands in a file that was read, and mentioned by the person in some of them.
+    expect(await decided('cat notes.txt')).toBe('allow');
+    expect(await decided('touch noted.txt')).toBe('pending');
+  });
+
   test('a folder that the model invents, and a path that leads out of the project, write nothing', async () => {
     const { place } = shared;
     const calls = [
@@ -110,6 +126,12 @@ export function testScenario(agent: Agent, tools: Tools, preparation: Preparatio
   return shared;
 }
 
+/** Lets commands pass that the person or a trusted file named. */
+const flowRules = ({ shellName }: Tools): string =>
+  `  - { tool: ${shellName}, action: allow, known: results, when: 'args.command == "cat trusted.txt"' }
+  - { tool: ${shellName}, action: allow, when: 'args.command.startsWith("touch ") && known(args.command)' }
+`;
+
 /** The last test of the shared run, which ends with it. */
 export function testServiceAway(shared: Shared, tools: Tools, page: Page): void {
   test('the service away: no call is made, and nothing was asked of any other machine', async () => {
@@ -119,6 +141,10 @@ export function testServiceAway(shared: Shared, tools: Tools, page: Page): void 
       expect(result).toContain('Toolgate gave no verdict, so this call is refused');
       await run.made(tools.write(`${place.project}/away.txt`, 'away'));
       expect(said(place.has('projects/app/away.txt'))).toBe(page('the service is away'));
+      // A person's prompt reaches the model all the same.
+      const other = place.start();
+      await other.asked();
+      await other.kill();
     });
     expect(await run.finish()).toBe(0);
     expect(place.wanted).toEqual([]);

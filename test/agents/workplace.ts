@@ -195,9 +195,14 @@ export class Run {
     this.#ended.catch(() => {});
   }
 
+  /** Until the agent asks its model what to do. */
+  asked(): Promise<void> {
+    return this.model.asked(this.#ended);
+  }
+
   /** Has the agent make a call: what came of it, and the entries that it left. */
   async call(made: Call): Promise<{ result: string; entries: Entry[] }> {
-    await this.model.asked(this.#ended);
+    await this.asked();
     const before = (await this.#place.audit()).length;
     const result = await this.made(made);
     return { result, entries: (await this.#place.audit()).slice(before) };

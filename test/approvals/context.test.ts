@@ -62,6 +62,7 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
         earlier: { asked: 0, approved: 0, denied: 0, timedOut: 0, lastBy: null, lastAt: null },
         keyName: 'billing',
         sessionLabel: 'nightly run',
+        marks: [],
       });
       await until(
         'the message was sent',

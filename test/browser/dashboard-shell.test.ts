@@ -21,7 +21,7 @@ const POLICY =
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; " +
   "trusted-types 'none'";
 /** Of script, gzipped, for whichever page is opened first. */
-const MOST_BYTES = 45_000;
+const MOST_BYTES = 46_000;
 
 /** Where the keyboard is; a page takes it there after it was drawn. */
 const IN_MAIN = "document.activeElement.id === 'main'";
@@ -287,7 +287,16 @@ describe.if(withBrowser)('the frame', () => {
   });
 
   test('whichever page is opened first, its script is small', async () => {
-    const pages = ['approvals', 'audit', 'policies', 'keys', 'webhooks', 'notifications', 'operators'];
+    const pages = [
+      'approvals',
+      'audit',
+      'runs',
+      'policies',
+      'keys',
+      'webhooks',
+      'notifications',
+      'operators',
+    ];
     pages.push('changes', 'health', 'settings', 'account');
     await visit(browser, service, admin.cookie, async page => {
       const devtools = await page.context().newCDPSession(page);

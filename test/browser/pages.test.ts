@@ -48,6 +48,7 @@ const NOTHING_KNOWN: Insight = {
     drifted: false,
     earlier: { asked: 0, approved: 0, denied: 0, timedOut: 0, lastBy: null, lastAt: null },
     recentCalls: [],
+    marks: [],
   },
 };
 const ask = (
@@ -80,6 +81,7 @@ const insightOf = (text: string, size = 2): Insight => ({
     drifted: true,
     earlier: { asked: 14, approved: 12, denied: 1, timedOut: 1, lastBy: `operator:${text}`, lastAt: NOW },
     recentCalls: [{ at: NOW, serverName: text, toolName: text, decision: 'allow' }],
+    marks: [{ name: 'untrusted', since: NOW, serverName: text, toolName: text, toolCallId: 'c' }],
   },
 });
 const BY_TWO = {
@@ -111,7 +113,7 @@ const hostileFacts = (text: string): ApprovalFacts => ({
 });
 
 /** So many routes show every kind of element that the reference has. */
-const PART = 6;
+const PART = 7;
 
 const PAGES: Record<string, () => Response> = {
   'api-reference': () => docsPage(openapi(routes, '0.1.0')),

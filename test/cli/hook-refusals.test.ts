@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runHook } from '../../src/cli/hook/hook.ts';
 import type { Outcome } from '../../src/cli/hook/service.ts';
-import { AGENT_NAMES, AGENTS } from '../../src/core/agents.ts';
+import { AGENT_NAMES, AGENTS, type AgentName } from '../../src/core/agents.ts';
 import { until } from '../support/faults.ts';
 import { BUN, ROOT } from '../support/service.ts';
 
@@ -132,6 +132,41 @@ test('an event that is about no call is answered without the service, which may 
     }
   }
   expect(seen).toEqual([]);
+});
+
+describe('a prompt and a result go on', () => {
+  const told = AGENT_NAMES.flatMap(agent =>
+    [...AGENTS[agent].prompts, ...AGENTS[agent].results].map(name => [agent, name] as const),
+  );
+  const tell = (agent: AgentName, name: string, env: Record<string, string> = ENV, ...options: string[]) =>
+    hook(
+      [agent, ...options],
+      env,
+      given(JSON.stringify({ [AGENTS[agent].named[0] as string]: name, prompt: CANARY })),
+    );
+
+  test.each(told)('%s %s: whatever the service does, after it was asked', async (agent, name) => {
+    const { nothing = '' } = AGENTS[agent];
+    const goesOn = { stdout: nothing, stderr: '', exitCode: 0 };
+    const answers = [
+      () => Response.json({ stdout: 'said', stderr: 'said', exitCode: 2 }),
+      () => Response.json(ALLOWED),
+      () => new Response('no', { status: 401 }),
+      () => new Response('no', { status: 500 }),
+      () => new Response('<html>'),
+    ];
+    for (const each of answers) {
+      answer = each;
+      expect(await tell(agent, name)).toEqual(goesOn);
+    }
+    expect(seen.map(({ path }) => path)).toEqual(
+      answers.map(() => `/v1/hooks/${agent}/command?pending=deny`),
+    );
+    answer = () => new Promise(() => {});
+    expect(await tell(agent, name, ENV, '--timeout', '0.05')).toEqual(goesOn);
+    expect(await tell(agent, name, { ...ENV, TOOLGATE_BASE_URL: 'http://127.0.0.1:1' })).toEqual(goesOn);
+    expect(await tell(agent, name, { HOME: '/nowhere' })).toEqual(goesOn);
+  });
 });
 
 test('where nobody is at the terminal, a call that waits is not put to it', async () => {

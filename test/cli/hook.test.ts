@@ -128,6 +128,36 @@ test('a call that waits is denied, and allowed once somebody has approved it', a
   expect(decisionIn(await hook(key, event)).decision).toBe('allow');
 });
 
+test('what the person wrote and what a trusted call returned is known in the session of the run', async () => {
+  const { key } = await service.newKey([
+    { tool: 'files__contacts', action: 'allow', known: 'results' },
+    { tool: 'claude-code__Bash', action: 'allow', when: 'known(args.command)' },
+  ]);
+  const prompt = (run: string, text: string) => ({
+    hook_event_name: 'UserPromptSubmit',
+    session_id: run,
+    prompt: text,
+  });
+  const [said, found] = [canaries.at('a prompt'), canaries.at('a result')];
+  const runs = async (run: string, command: string) =>
+    decisionIn(await hook(key, eventOf(run, command))).decision;
+  const silent = { stdout: '', stderr: '', exitCode: 0 };
+  expect(await hook(key, prompt('told', `Run ${said}, please.`))).toEqual(silent);
+  expect(await runs('told', said)).toBe('allow');
+  expect(await runs('other', said)).toBe('deny');
+
+  const call = { session_id: 'told', tool_name: 'mcp__files__contacts', tool_input: {}, tool_use_id: 't1' };
+  expect(decisionIn(await hook(key, { hook_event_name: 'PreToolUse', ...call })).decision).toBe('allow');
+  expect(await runs('told', found)).toBe('deny');
+  const result = { hook_event_name: 'PostToolUse', ...call, tool_response: [{ type: 'text', text: found }] };
+  expect(await started(key, 'claude-code', result)).toEqual(silent);
+  expect(await runs('told', found)).toBe('allow');
+  expect((await sessionsOf(key)).map(({ label }) => label).toSorted()).toEqual(['other', 'told']);
+  // Also with a key that is wrong, or nobody's.
+  for (const wrong of [`tg_key_${'0'.repeat(49)}`, 'tg_ses_wrong'])
+    expect(await hook(wrong, prompt('told', said))).toEqual(silent);
+});
+
 test('a call that waits is put to the person at the terminal, or deferred, where that is wanted', async () => {
   const { key } = await newKey('require_approval');
   expect(decisionIn(await hook(key, eventOf('asked'), {}, '--pending', 'ask')).decision).toBe('ask');

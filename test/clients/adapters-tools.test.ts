@@ -87,7 +87,7 @@ describe('what was judged is what runs', () => {
       bare: Object.assign(Object.create(null), { a: 1 }),
     };
     const ask = asking(options);
-    const judged = await ask('look', args, undefined);
+    const { args: judged } = await ask('look', args, undefined);
     expect(judged).toEqual(args);
     expect(judged).not.toBe(args);
     expect(Object.keys(judged)).toEqual(['__proto__', 'list', 'at', 'bare']);
@@ -110,7 +110,7 @@ describe('what was judged is what runs', () => {
 
   test('a single value is judged as `input`', async () => {
     const ask = asking(options);
-    expect(await ask('say', 'hello', undefined)).toBe('hello');
+    expect((await ask('say', 'hello', undefined)).args).toBe('hello');
     expect(await refusal(ask('say', 'good-bye', undefined))).toBeInstanceOf(ToolCallRefused);
     expect(await refusal(ask('say', ['hello'], undefined))).toBeInstanceOf(ToolCallRefused);
   });

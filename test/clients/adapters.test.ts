@@ -13,8 +13,10 @@ const RULES: Rule[] = [
   { tool: 'break', action: 'allow' },
   { tool: 'drop', action: 'deny', reason: 'Tables are dropped by people.' },
   { tool: 'file', action: 'require_approval' },
+  { tool: 'find', action: 'allow', known: 'results' },
+  { tool: 'send', action: 'allow', when: 'known(args.text)' },
 ];
-const NAMES = ['look', 'break', 'drop', 'file'];
+const NAMES = ['look', 'break', 'drop', 'file', 'find', 'send'];
 
 let service: TestService;
 let gate: Toolgate;
@@ -93,6 +95,24 @@ describe.each(FRAMEWORKS)('$name', ({ name, guardTools, tools, converse }) => {
       'drop',
       'look',
       'look',
+    ]);
+  });
+
+  test('what a trusted tool named is known in the next call', async () => {
+    const send = [{ name: 'send', args: { text: 'find is done' } }];
+    const { key } = await service.newKey(RULES);
+    const tools = guarded({ server: server('known'), gate: new Toolgate({ key, baseUrl: service.url }) });
+    const told = await converse(tools, [
+      send,
+      [{ name: 'look', args: {} }],
+      [{ name: 'find', args: {} }],
+      send,
+    ]);
+    expect(told).toEqual([
+      expect.stringMatching(/^Denied: /),
+      'look is done',
+      'find is done',
+      'send is done',
     ]);
   });
 

@@ -74,6 +74,20 @@ export const ALLOW = {
 export const allow = answer(200, JSON.stringify(ALLOW));
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
 
+/** Allows every call, trusts what its tool returns, and takes whatever it is told. */
+export const trusting: Manner = (socket, request, earlier) => {
+  const known = JSON.stringify({ ...ALLOW, known: 'results' });
+  const said = request.startsWith('POST /v1/told ') ? answer(202, '', {}) : answer(200, known);
+  said(socket, request, earlier);
+};
+
+/** What the requests to `/v1/told` said. */
+export function told({ requests }: Rude): unknown[] {
+  return requests
+    .filter(each => each.startsWith('POST /v1/told '))
+    .map(each => JSON.parse(Buffer.from(each.slice(each.indexOf('\r\n\r\n')), 'latin1').toString()));
+}
+
 /** The beginning of an allow, and then nothing more. */
 export const cutInside: Manner = socket => {
   socket.write(`${HEAD}Content-Length: 300\r\n\r\n${JSON.stringify(ALLOW)}`, () => socket.destroy());

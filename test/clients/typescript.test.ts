@@ -86,6 +86,7 @@ describe('sessions', () => {
       label: 'run',
       prefix: made.prefix,
       scopeTools: ['db__read_x'],
+      attributes: {},
       createdAt: expect.any(String),
       expiresAt: made.expiresAt,
     });
@@ -103,6 +104,71 @@ describe('sessions', () => {
     expect(made).toMatchObject({ label: '', scopeTools: null });
     expect(await failure(gate.revokeSession(Bun.randomUUIDv7()))).toBeInstanceOf(NotFound);
     expect(await failure(gate.revokeSession('../check'))).toBeInstanceOf(InvalidRequest);
+  });
+});
+
+describe('what is known', () => {
+  const send = { tool: 'send', action: 'allow', when: 'known(args.to)' } as const;
+  let keyed: string;
+  beforeAll(async () => {
+    ({ key: keyed } = await service.newKey([{ tool: 'find', action: 'allow', known: 'results' }, send]));
+  });
+  const inRun = (run: string) => new Toolgate({ key: keyed, baseUrl: service.url, run });
+  const may = async (agent: Toolgate, to: unknown) =>
+    (await agent.check('mail', 'send', { to })).decision === 'allow';
+
+  test('what the person said, in that run', async () => {
+    const [chat, other] = [inRun('said-1'), inRun('said-2')];
+    expect(await may(chat, 'ann@example.com')).toBe(false);
+    await chat.told('Write to ann@example.com, please.');
+    expect(await may(chat, 'ann@example.com')).toBe(true);
+    expect([await may(chat, 'eve@example.com'), await may(other, 'ann@example.com')]).toEqual([false, false]);
+    expect(await failure(chat.told('word '.repeat(20_000)))).toBeInstanceOf(InvalidRequest);
+  });
+
+  test('what a trusted tool returned, as text and as JSON', async () => {
+    const chat = inRun('returned');
+    const find = chat.guarded('contacts', 'find', (args: { give: unknown }) => args.give);
+    await find({ give: 'Ann, GB29 NWBK 6016' });
+    await find({ give: { bob: [{ account: 'DE02 1203', id: 4711 }] } });
+    await find({ give: 98.7 });
+    for (const to of ['GB29 NWBK 6016', 'DE02 1203', 4711, '98.7', 98.7])
+      expect([to, await may(chat, to)]).toEqual([to, true]);
+    await find({ give: { error: 'No account eve@example.com' } });
+    expect(await may(chat, 'eve@example.com')).toBe(false);
+  });
+
+  test('a long text up to its limit, and not half a word of it', async () => {
+    const chat = inRun('long');
+    const words = 'word '.repeat(13_000);
+    await chat.guarded(
+      'contacts',
+      'find',
+      () => `first@example.com ${words} ${'x'.repeat(600)}last@example.com`,
+    )();
+    expect([await may(chat, 'first@example.com'), await may(chat, 'last@example.com')]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
+  test('what a session was made with, and its attributes', async () => {
+    const { key: own } = await service.newKey([
+      send,
+      { tool: 'read', action: 'allow', when: 'args.customer == session.attributes.customer' },
+    ]);
+    const owner = new Toolgate({ key: own, baseUrl: service.url });
+    const attributes = { customer: 'c_17', limits: { eur: [50] } };
+    const made = await owner.createSession({ known: ['GB29 NWBK 6016 1331 9268 19'], attributes });
+    expect(made.attributes).toEqual(attributes);
+    expect((await owner.listSessions()).map(each => each.attributes)).toEqual([attributes]);
+    const run = new Toolgate({ key: made.token, baseUrl: service.url });
+    expect([await may(run, 'gb29nwbk60161331926819'), await may(run, 'DE02 1203')]).toEqual([true, false]);
+    expect((await run.check('db', 'read', { customer: 'c_17' })).decision).toBe('allow');
+    expect((await run.check('db', 'read', { customer: 'c_18' })).decision).toBe('deny');
+    await run.told('And to DE02 1203.');
+    expect(await may(run, 'DE02 1203')).toBe(true);
+    expect(await failure(owner.createSession({ known: ['x'.repeat(513)] }))).toBeInstanceOf(InvalidRequest);
   });
 });
 

@@ -23,6 +23,7 @@ describe('what happened, and where', () => {
     ['connected-tool.sign-in', { keyId: 'k' }, 'Connected tool signed in to', '/dashboard/keys/k'],
     ['connect.ticket', {}, 'Command for another machine made', `/dashboard/policies/${ID}`],
     ['session.revoke', {}, 'Session revoked', null],
+    ['run.clear', { keyId: 'k', marks: ['untrusted'] }, 'Run cleared', `/dashboard/runs/${ID}`],
     ['operator.invite', {}, 'Operator invited', '/dashboard/operators'],
     ['passkey.add', {}, 'Passkey added', null],
     ['unheard-of.move', {}, 'Unheard of moved', null],

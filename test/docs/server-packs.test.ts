@@ -5,12 +5,13 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { readCases } from '../../src/cli/case-reader.ts';
+import { failuresOf } from '../../src/cli/cases.ts';
 import { run } from '../../src/cli/program.ts';
 import { simulate } from '../../src/core/decision/simulate.ts';
 import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { captured } from '../cli/captured.ts';
-import type { Case } from '../support/cases.ts';
 import { ROOT } from '../support/service.ts';
 
 interface Tool {
@@ -101,18 +102,14 @@ describe.each(Object.entries(PACKS))('%s', (pack, servers) => {
     expect(calls).toBeGreaterThan(30);
   });
 
-  test('no condition and no limit could be left out without a case that notices', () => {
+  test('no condition and no limit could be left out without a case that notices', async () => {
     const whole = parse(readFileSync(join(FOLDER, `${pack}.yaml`), 'utf8'));
-    const { calls } = parse(readFileSync(join(FOLDER, `${pack}.cases.yaml`), 'utf8')) as { calls: Case[] };
+    const { cases } = await readCases(captured(FOLDER), `${pack}.cases.yaml`);
     const isNoticed = (changed: Rule[]) => {
       const policy = compilePolicy({ id: 'p', version: 1, ...whole, rules: changed });
-      return calls.some(({ server, tool, args, used, want }) => {
-        const call = { serverName: server, toolName: tool };
-        const amounts = Object.fromEntries(
-          Object.entries(used ?? {}).map(([name, of]) => [name, String(of)]),
-        );
-        return simulate(policy, call, { at: 0, args, used: amounts }).decision !== want.decision;
-      });
+      return cases.some(each =>
+        failuresOf(pack, policy, each).some(({ wanted, got }) => wanted.decision !== got.decision),
+      );
     };
     const unnoticed = rules.flatMap((rule, index) =>
       weakened(rule)

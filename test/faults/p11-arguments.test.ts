@@ -1,7 +1,7 @@
 // P11: argument bytes never reach the disk, the logs or the database, at the most talkative log level, on
 // every path a check can take, failures included; nor do the credentials. Marked arguments are searched for
 // in all files and all output, in several spellings. Rules read some of them, in conditions and limits, and show others to
-// approvers, on several replicas. What people and servers sign in with is searched for too, also in pages and answers. The
+// approvers, on several replicas. So are what people say, what tools return and what runs know of it. What people and servers sign in with is searched for too, also in pages and answers. The
 // mutants log a body, tell approvers too much, give a value away in a reason or in a span, and keep or send in plain text
 // what approvers are shown. What a collector of OpenTelemetry is sent, what is exported and what is shipped is searched too.
 
@@ -19,6 +19,7 @@ import { type Engine, onPath, programOf, startService, type TestService } from '
 import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { Canaries, checkedCalls, REFUSED, searchFor, send } from './canaries.ts';
 import { CONDITIONAL, conditionalBody, sendConditional } from './conditional-canaries.ts';
+import { sendFlows } from './flow-canaries.ts';
 import { Outside, sendSecrets } from './people-canaries.ts';
 import { Channels, sendShown, shownBody, shownKey } from './shown-canaries.ts';
 
@@ -61,6 +62,7 @@ const ASKED: Patch = {
   file: 'src/guard/check/round.ts',
   find: 'const referenceId = entry.referenceId as string;',
   replace: `const referenceId = entry.referenceId as string;
+  const { detailsOf } = await import('../../core/approvals/details.ts');
   entry.reason = detailsOf(asking.rule, asking.request.args)?.question ?? entry.reason;`,
 };
 /** What is shown on another replica, also as plain text. */
@@ -77,11 +79,21 @@ const NOTED: Patch = {
   replace: `const clientId = requireField(body, 'client_id');
   process.stderr.write(JSON.stringify(body) + '\\n');`,
 };
+/** Words of the person themselves in place of their digests. */
+const UNDIGESTED: Patch = {
+  file: 'src/core/flows/digests.ts',
+  find: "return hasher.update(comparable).digest().toString('base64url', 0, BYTES);",
+  replace: 'return hasher.update(comparable) && comparable;',
+};
 const PARTS = ['calls', 'details', 'people'] as const;
 type Part = (typeof PARTS)[number];
 /** What LOGGED and ECHOED do is the same on either engine, so the short form has them on one. */
 const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
-  sqlite: { calls: { LOGGED, TOLD, ECHOED, REASONED, SPANNED }, details: { ASKED }, people: { NOTED } },
+  sqlite: {
+    calls: { LOGGED, TOLD, ECHOED, REASONED, SPANNED, UNDIGESTED },
+    details: { ASKED },
+    people: { NOTED },
+  },
   postgres: { calls: { TOLD, ...(LONG && { LOGGED, ECHOED }) }, details: { PLAIN }, people: {} },
 };
 
@@ -293,6 +305,7 @@ async function everyPath(service: TestService, canaries: Canaries): Promise<void
       await send(service, unreadable, canaries, { place: 'an unreadable policy', body, expected: 500 });
     }
   }
+  await sendFlows(service, canaries);
   await refusedPolicy(service, canaries);
   await service.check(key, 'files', 'allowed', { args: {} });
   await service.request('POST', `/v1/check?args=${canaries.at('a query')}`, {

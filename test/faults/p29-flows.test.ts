@@ -46,8 +46,8 @@ const MUTANTS: Record<string, { patches: Patch[]; engine: Engine }> = {
     patches: [
       {
         file: RUNS_FILE,
-        find: 'for (const found of await findRuns(tx, [...byRef.keys()])) {',
-        replace: `for (const read of await findRuns(tx, [...byRef.keys()])) {
+        find: 'for (const found of await this.#find(tx, [...byRef.keys()])) {',
+        replace: `for (const read of await this.#find(tx, [...byRef.keys()])) {
       const found = remembered.get(read.ref) ?? read;
       remembered.set(read.ref, found);`,
       },

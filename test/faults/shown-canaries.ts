@@ -23,6 +23,9 @@ const RULES: Rule[] = [
   show('both', { show: ['a', 'b.c', 'd[0]'], ask: 'Do {a}?' }),
 ];
 
+/** With this rule, approvers are also told which of the shown values somebody has named. */
+const KNOWING: Rule = { tool: 'knowing', action: 'allow', when: 'known(args.a)' };
+
 interface Shape {
   args: (marker: string) => unknown;
   /** Of which rules the pages show the marker; null: of all. */
@@ -101,7 +104,7 @@ export class Channels {
 /** A key whose rules show arguments, and a webhook that hears of its approvals. */
 export async function shownKey(service: TestService, { quiet }: Channels): Promise<string> {
   await service.admin('POST', '/webhooks', { url: quiet.url });
-  return (await service.newKey(RULES)).key;
+  return (await service.newKey([...RULES, KNOWING])).key;
 }
 
 /** The body of one of the calls. */

@@ -479,7 +479,7 @@ describe('one service', () => {
 
   test('a revoked key is refused also at an event that is not about a call', async () => {
     const own = await service.newKey([]);
-    const after = { hook_event_name: 'PostToolUse', tool_name: 'Bash', tool_input: {} };
+    const after = { hook_event_name: 'Stop', session_id: 's' };
     const tell = async () =>
       heard((await service.json('POST', '/v1/hooks/claude-code/command', own.key, after)).body);
     expect(await tell()).toBe('allow');

@@ -90,6 +90,29 @@ def problem(status, code, *headers):
 allow = answer(200, json.dumps(ALLOW))
 
 
+def trusting(connection, request, earlier):
+    """Allows every call, trusts what its tool returns, and takes whatever it is told."""
+    known = answer(200, json.dumps({**ALLOW, "known": "results"}))
+    manner = answer(202, "", ()) if request.startswith(b"POST /v1/told ") else known
+    manner(connection, request, earlier)
+
+
+def but_telling(manner):
+    """As trusting, except that telling fails in this manner."""
+    return lambda connection, request, earlier: (
+        manner if request.startswith(b"POST /v1/told ") else trusting
+    )(connection, request, earlier)
+
+
+def told(server):
+    """What the requests to ``/v1/told`` said."""
+    return [
+        json.loads(each.partition(b"\r\n\r\n")[2])
+        for each in server.requests
+        if each.startswith(b"POST /v1/told ")
+    ]
+
+
 def first(once, then):
     """One manner for the first request, another for all that follow."""
     return lambda connection, request, earlier: (then if earlier else once)(

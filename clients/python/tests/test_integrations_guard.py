@@ -18,8 +18,9 @@ from unittest import mock
 
 import toolgate
 from toolgate import ApprovalListener, AsyncToolgate, Toolgate
+from toolgate._plain import as_json
 from toolgate.integrations import openai_agents
-from toolgate.integrations._arguments import as_json, by_name, object_of
+from toolgate.integrations._arguments import by_name, object_of
 from toolgate.integrations._asking import asking
 from toolgate.integrations._guard import REMEMBERED, Guard
 
@@ -129,7 +130,7 @@ class AskingTest(unittest.TestCase):
         judged, later = [], []
 
         class Counting:
-            async def refusal_async(self, tool, read):
+            async def judge_async(self, tool, read):
                 judged.append(read()["a"])
 
         def guarded(function):
@@ -254,8 +255,8 @@ class GuardTest(unittest.TestCase):
         guard, args = Guard("db", self.gate, None, None), {"rows": [1]}
         texts = iter([{"rows": [1]}, {"rows": [1, 2]}])
         with self.assertLogs("toolgate", "WARNING"):
-            self.assertIn("(invalid_request)", guard.refusal("read_x", lambda: next(texts)))
-        self.assertIsNone(guard.refusal("read_x", lambda: args))
+            self.assertIn("(invalid_request)", guard.judge("read_x", lambda: next(texts)))
+        self.assertTrue(guard.judge("read_x", lambda: args).allowed)
 
     def test_whatever_else_fails_refuses_and_quotes_nothing(self):
         def read():
@@ -263,7 +264,7 @@ class GuardTest(unittest.TestCase):
 
         guard = Guard("db", self.gate, None, None)
         with self.assertLogs("toolgate", "WARNING") as logged:
-            told = [guard.refusal("read_x", read), asyncio.run(guard.refusal_async("read_x", read))]
+            told = [guard.judge("read_x", read), asyncio.run(guard.judge_async("read_x", read))]
         self.assertEqual(
             told, ["Not done: there is no verdict on this call (no_verdict). Tell the user."] * 2
         )

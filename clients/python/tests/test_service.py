@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
 import toolgate
-from toolgate import Toolgate, guarded
+from toolgate import AsyncToolgate, Toolgate, guarded
 
 from . import service
 
@@ -101,6 +101,72 @@ class SessionTest(service.ServiceTest):
             self.gate.revoke_session("0190a0a0-0000-7000-8000-000000000001")
         with self.assertRaises(toolgate.InvalidRequest):
             self.gate.revoke_session("../check")
+
+
+class KnownTest(service.ServiceTest):
+    @classmethod
+    def setUpClass(cls):
+        send = {"tool": "send", "action": "allow", "when": "known(args.to)"}
+        find = {"tool": "find", "action": "allow", "known": "results"}
+        read = {
+            "tool": "read",
+            "action": "allow",
+            "when": "args.customer == session.attributes.customer",
+        }
+        cls.key = service.new_key([send, find, read])
+
+    def in_run(self, run):
+        return Toolgate(self.key["key"], service.BASE_URL, run=run)
+
+    def may(self, gate, to):
+        return gate.check("mail", "send", {"to": to}).allowed
+
+    def test_what_the_person_said_in_that_run(self):
+        chat, other = self.in_run("said-1"), self.in_run("said-2")
+        self.assertFalse(self.may(chat, "ann@example.com"))
+        chat.told("Write to ann@example.com, please.")
+        self.assertTrue(self.may(chat, "ann@example.com"))
+        self.assertFalse(self.may(chat, "eve@example.com"))
+        self.assertFalse(self.may(other, "ann@example.com"))
+        asyncio.run(AsyncToolgate.of(other).told("Zoë: zoë@example.com"))
+        self.assertTrue(self.may(other, "zoë@example.com"))
+        with self.assertRaises(toolgate.InvalidRequest):
+            chat.told("word " * 20_000)
+
+    def test_what_a_trusted_tool_returned(self):
+        chat = self.in_run("returned")
+
+        @chat.guarded("contacts", "find", args=lambda give: {})
+        def find(give):
+            return give
+
+        @chat.guarded("contacts", "find", args=lambda give: {})
+        async def find_later(give):
+            return give
+
+        find("Ann, GB29 NWBK 6016")
+        asyncio.run(find_later({"bob": [{"account": "DE02 1203", "id": 4711}]}))
+        find(98.7)
+        find({"error": "No account eve@example.com"})
+        for to in ("GB29 NWBK 6016", "DE02 1203", 4711, "98.7", 98.7):
+            with self.subTest(to=to):
+                self.assertTrue(self.may(chat, to))
+        self.assertFalse(self.may(chat, "eve@example.com"))
+
+    def test_what_a_session_was_made_with_and_its_attributes(self):
+        owner = Toolgate(self.key["key"], service.BASE_URL)
+        attributes = {"customer": "c_17", "limits": {"eur": [50]}}
+        made = owner.create_session(known=["GB29 NWBK 6016 1331 9268 19"], attributes=attributes)
+        self.assertEqual(made.attributes, attributes)
+        (listed,) = [each for each in owner.list_sessions() if each.id == made.id]
+        self.assertEqual(listed.attributes, attributes)
+        run = Toolgate(made.token, service.BASE_URL)
+        self.assertTrue(self.may(run, "gb29nwbk60161331926819"))
+        self.assertFalse(self.may(run, "DE02 1203"))
+        self.assertTrue(run.check("db", "read", {"customer": "c_17"}))
+        self.assertFalse(run.check("db", "read", {"customer": "c_18"}))
+        with self.assertRaises(toolgate.InvalidRequest):
+            owner.create_session(known=["x" * 513])
 
 
 class DecoratorTest(service.ServiceTest):

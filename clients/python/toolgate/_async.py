@@ -7,7 +7,7 @@ deadline; cancelling the task ends the call's socket, and with it the thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ._client import (
@@ -23,6 +23,7 @@ from ._client import (
 from ._errors import CallTimedOut, ToolCallDenied, ToolCallPending
 from ._exchange import Ask
 from ._session import CreatedSession, Session
+from ._told import report_ask, told_ask, warn
 from ._verdict import Verdict
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ class AsyncToolgate:
         base_url: str | None = None,
         timeout: float | None = None,
         retries: int | None = None,
+        run: str | None = None,
     ) -> None:
-        self._blocking = Toolgate(key, base_url, timeout, retries)
+        self._blocking = Toolgate(key, base_url, timeout, retries, run)
 
     @classmethod
     def of(cls, client: Toolgate) -> AsyncToolgate:
@@ -64,9 +66,11 @@ class AsyncToolgate:
         timeout: float | None = None,
         retries: int | None = None,
         retry_unknown: bool = False,
+        run: str | None = None,
     ) -> Verdict:
         """As Toolgate.check."""
-        ask = check_ask(server, tool, args, reference_id, retry_unknown)
+        named = self._blocking._named(run)
+        ask = check_ask(server, tool, args, reference_id, retry_unknown, named)
         return await self._run(ask, timeout, retries)
 
     async def guard(
@@ -79,6 +83,7 @@ class AsyncToolgate:
         timeout: float | None = None,
         retries: int | None = None,
         retry_unknown: bool = False,
+        run: str | None = None,
     ) -> Verdict:
         """As Toolgate.guard."""
         verdict = await self.check(
@@ -89,6 +94,7 @@ class AsyncToolgate:
             timeout=timeout,
             retries=retries,
             retry_unknown=retry_unknown,
+            run=run,
         )
         return allowed(verdict)
 
@@ -102,9 +108,12 @@ class AsyncToolgate:
         timeout: float | None = None,
         retries: int | None = None,
         retry_unknown: bool = False,
+        run: str | None = None,
     ) -> Verdict:
         """As Toolgate.guard_and_wait; no thread waits meanwhile."""
-        verdict = await self.check(server, tool, args, retries=retries, retry_unknown=retry_unknown)
+        verdict = await self.check(
+            server, tool, args, retries=retries, retry_unknown=retry_unknown, run=run
+        )
         if verdict.decision != "pending":
             return allowed(verdict)
         try:
@@ -120,6 +129,7 @@ class AsyncToolgate:
             reference_id=held_as(verdict),
             retries=retries,
             retry_unknown=retry_unknown,
+            run=run,
         )
         return allowed(freed, outcome.note)
 
@@ -137,16 +147,49 @@ class AsyncToolgate:
 
         return guarded(server, tool, args=args, client=self, listener=listener, timeout=timeout)
 
+    async def told(
+        self,
+        text: str,
+        *,
+        run: str | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> None:
+        """As Toolgate.told."""
+        await self._run(told_ask(text, self._blocking._named(run)), timeout, retries)
+
+    async def report(
+        self,
+        verdict: Verdict,
+        result: Any,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> bool:
+        """As Toolgate.report."""
+        try:
+            ask = report_ask(verdict, result)
+            if ask is None:
+                return False
+            await self._run(ask, timeout, retries)
+            return True
+        except Exception as error:
+            warn(verdict, error)
+            return False
+
     async def create_session(
         self,
         *,
         label: str | None = None,
         ttl_minutes: int | None = None,
         scope_tools: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> CreatedSession:
         """As Toolgate.create_session."""
-        return await self._run(create_session_ask(label, ttl_minutes, scope_tools), timeout)
+        ask = create_session_ask(label, ttl_minutes, scope_tools, known, attributes)
+        return await self._run(ask, timeout)
 
     async def list_sessions(self, *, timeout: float | None = None) -> list[Session]:
         """As Toolgate.list_sessions."""

@@ -1,5 +1,6 @@
-"""The client: asks for verdicts, raises for anything but an allow where asked to, and manages the
-sessions of a key. Sending and retrying are _exchange's, waiting for a person is _listener's.
+"""The client: asks for verdicts, raises for anything but an allow where asked to, tells what was said
+and returned, and manages the sessions of a key. Sending and retrying are _exchange's, waiting for a
+person is _listener's.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ._answer import read_answer, read_nothing
-from ._config import settings_from, want_retries, want_timeout
+from ._config import settings_from, want_retries, want_run, want_timeout
 from ._errors import CallTimedOut, ToolCallDenied, ToolCallPending, invalid, refusal_of
 from ._exchange import Ask, exchange, to_json
 from ._session import CreatedSession, Session, read_created_session, read_sessions
+from ._told import report_ask, told_ask, warn
 from ._transport import Deadline
 from ._verdict import Verdict, read_verdict
 
@@ -33,7 +35,9 @@ class Toolgate:
 
     ``key`` and ``base_url`` are taken from TOOLGATE_API_KEY and TOOLGATE_BASE_URL when left out.
     ``timeout`` bounds every call as a whole, in seconds, retries included. ``retries`` is how often
-    a call is sent again where that cannot record a second verdict.
+    a call is sent again where that cannot record a second verdict. ``run`` names the run to which
+    the calls belong, in 1 to 128 visible ASCII characters; when left out, it is the session or the
+    key. A session's token is its own run, whatever ``run`` says.
     """
 
     def __init__(
@@ -42,8 +46,9 @@ class Toolgate:
         base_url: str | None = None,
         timeout: float | None = None,
         retries: int | None = None,
+        run: str | None = None,
     ) -> None:
-        self._settings = settings_from(key, base_url, timeout, retries)
+        self._settings = settings_from(key, base_url, timeout, retries, run)
 
     def __repr__(self) -> str:
         return f"Toolgate(base_url={self._settings.base.geturl()!r})"
@@ -58,14 +63,16 @@ class Toolgate:
         timeout: float | None = None,
         retries: int | None = None,
         retry_unknown: bool = False,
+        run: str | None = None,
     ) -> Verdict:
         """The verdict on a call. Anything but ``allow`` means: do not proceed.
 
         ``reference_id`` names an approved, unspent approval of this very call: it is then allowed,
         once. ``retry_unknown`` also sends again when nobody knows whether the verdict was recorded
-        (a cut connection, a 500); that may leave two entries in the audit log.
+        (a cut connection, a 500); that may leave two entries in the audit log. ``run`` names another
+        run than the client's own.
         """
-        ask = check_ask(server, tool, args, reference_id, retry_unknown)
+        ask = check_ask(server, tool, args, reference_id, retry_unknown, self._named(run))
         return self._run(ask, retries, self._deadline(timeout))
 
     def guard(
@@ -78,6 +85,7 @@ class Toolgate:
         timeout: float | None = None,
         retries: int | None = None,
         retry_unknown: bool = False,
+        run: str | None = None,
     ) -> Verdict:
         """Returns when the call may proceed; raises in every other case. Options as in check."""
         verdict = self.check(
@@ -88,6 +96,7 @@ class Toolgate:
             timeout=timeout,
             retries=retries,
             retry_unknown=retry_unknown,
+            run=run,
         )
         return allowed(verdict)
 
@@ -101,12 +110,15 @@ class Toolgate:
         timeout: float | None = None,
         retries: int | None = None,
         retry_unknown: bool = False,
+        run: str | None = None,
     ) -> Verdict:
         """As guard, but a held call waits for its person and is then freed by the approval.
 
         ``timeout`` is how long to wait for the person; each check has the client's own.
         """
-        verdict = self.check(server, tool, args, retries=retries, retry_unknown=retry_unknown)
+        verdict = self.check(
+            server, tool, args, retries=retries, retry_unknown=retry_unknown, run=run
+        )
         if verdict.decision != "pending":
             return allowed(verdict)
         try:
@@ -124,6 +136,7 @@ class Toolgate:
             reference_id=held_as(verdict),
             retries=retries,
             retry_unknown=retry_unknown,
+            run=run,
         )
         return allowed(freed, outcome.note)
 
@@ -141,16 +154,60 @@ class Toolgate:
 
         return guarded(server, tool, args=args, client=self, listener=listener, timeout=timeout)
 
+    def told(
+        self,
+        text: str,
+        *,
+        run: str | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> None:
+        """Tells the service what the person said, at most 64 KiB: the values in it are known in this
+        run from now on. Only the person's own words: what a model, a tool or a document says must
+        not become known.
+        """
+        self._run(told_ask(text, self._named(run)), retries, self._deadline(timeout))
+
+    def report(
+        self,
+        verdict: Verdict,
+        result: Any,
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> bool:
+        """Tells the service what an allowed call returned, if the verdict says that the tool's
+        results are trusted. Do it before the model sees the result. The run is that of the call.
+        Raises nothing: True if the service has taken it, and a failure is a warning of the logger
+        ``toolgate``.
+        """
+        try:
+            ask = report_ask(verdict, result)
+            if ask is None:
+                return False
+            self._run(ask, retries, self._deadline(timeout))
+            return True
+        except Exception as error:
+            warn(verdict, error)
+            return False
+
     def create_session(
         self,
         *,
         label: str | None = None,
         ttl_minutes: int | None = None,
         scope_tools: Sequence[str] | None = None,
+        known: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> CreatedSession:
-        """Mints a session: at most 1440 minutes, 60 when left out; its token is shown this once."""
-        ask = create_session_ask(label, ttl_minutes, scope_tools)
+        """Mints a session: at most 1440 minutes, 60 when left out; its token is shown this once.
+
+        ``known`` are values that the person named, or that are given, at most 256 of 512 characters
+        each: ``known()`` holds for them. ``attributes`` are facts for conditions, at most 4 KiB as
+        JSON and 4 levels deep. They are stored and shown as given: no secrets.
+        """
+        ask = create_session_ask(label, ttl_minutes, scope_tools, known, attributes)
         return self._run(ask, None, self._deadline(timeout))
 
     def list_sessions(self, *, timeout: float | None = None) -> list[Session]:
@@ -160,6 +217,9 @@ class Toolgate:
     def revoke_session(self, session_id: str, *, timeout: float | None = None) -> None:
         """Revokes a session at once; doing it again is no error."""
         self._run(revoke_session_ask(session_id), None, self._deadline(timeout))
+
+    def _named(self, run: str | None) -> str | None:
+        return self._settings.run if run is None else want_run(run)
 
     def _deadline(self, timeout: float | None) -> Deadline:
         return Deadline(self._settings.timeout if timeout is None else want_timeout(timeout))
@@ -187,6 +247,7 @@ def check_ask(
     args: Args | None,
     reference_id: str | None,
     repeatable: bool,
+    run: str | None,
 ) -> Ask[Verdict]:
     if args is not None and not isinstance(args, Mapping):
         raise invalid("The arguments must be a mapping.")
@@ -202,18 +263,29 @@ def check_ask(
         lambda reply: read_answer(reply, 200, read_verdict),
         VERDICT_LIMIT,
         repeatable,
+        run,
     )
 
 
 def create_session_ask(
-    label: str | None, ttl_minutes: int | None, scope_tools: Sequence[str] | None
+    label: str | None,
+    ttl_minutes: int | None,
+    scope_tools: Sequence[str] | None,
+    known: Sequence[str] | None,
+    attributes: Mapping[str, Any] | None,
 ) -> Ask[CreatedSession]:
     if isinstance(scope_tools, str):
         raise invalid("scope_tools must be a list of full tool names.")
+    if isinstance(known, str):
+        raise invalid("known must be a list of values.")
+    if attributes is not None and not isinstance(attributes, Mapping):
+        raise invalid("attributes must be a mapping.")
     given: dict[str, Any] = {
         "label": label,
         "ttlMinutes": ttl_minutes,
         "scopeTools": None if scope_tools is None else list(scope_tools),
+        "known": None if known is None else list(known),
+        "attributes": None if attributes is None else dict(attributes),
     }
     body = {name: value for name, value in given.items() if value is not None}
     return Ask(

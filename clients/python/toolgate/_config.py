@@ -24,16 +24,23 @@ class Settings:
     retries: int
     #: Kept out of the printed form.
     key: str = field(repr=False)
+    #: The name of the run to which the calls belong.
+    run: str | None = None
 
 
 def settings_from(
-    key: str | None, base_url: str | None, timeout: float | None, retries: int | None
+    key: str | None,
+    base_url: str | None,
+    timeout: float | None,
+    retries: int | None,
+    run: str | None,
 ) -> Settings:
     return Settings(
         base=_want_url(_given(base_url, "TOOLGATE_BASE_URL") or BASE_URL),
         timeout=want_timeout(TIMEOUT if timeout is None else timeout),
         retries=want_retries(RETRIES if retries is None else retries),
         key=_want_key(_given(key, "TOOLGATE_API_KEY")),
+        run=None if run is None else want_run(run),
     )
 
 
@@ -49,6 +56,12 @@ def want_retries(retries: int) -> int:
     if isinstance(retries, int) and not isinstance(retries, bool) and 0 <= retries <= MOST_RETRIES:
         return retries
     raise InvalidConfiguration(f"retries must be a whole number from 0 to {MOST_RETRIES}.")
+
+
+def want_run(run: str) -> str:
+    if isinstance(run, str) and re.fullmatch(r"[\x21-\x7e]{1,128}", run):
+        return run
+    raise InvalidConfiguration("run must be a name of 1 to 128 visible ASCII characters.")
 
 
 def _given(value: str | None, name: str) -> str | None:

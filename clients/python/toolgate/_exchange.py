@@ -25,6 +25,8 @@ class Ask(Generic[T]):
     limit: int
     #: Whether to send again when nobody knows if the service carried it out.
     repeatable: bool
+    #: The run's name, if the request belongs to one.
+    run: str | None = None
 
 
 def exchange(settings: Settings, ask: Ask[T], retries: int, deadline: Deadline) -> T:
@@ -49,6 +51,8 @@ def _once(settings: Settings, ask: Ask[T], deadline: Deadline) -> T:
     headers = {"Authorization": f"Bearer {settings.key}", "Accept": "application/json"}
     if ask.body is not None:
         headers["Content-Type"] = "application/json"
+    if ask.run is not None:
+        headers["Toolgate-Run"] = ask.run
     reply = send(settings.base, ask.method, ask.path, headers, ask.body, deadline, ask.limit)
     return ask.read(reply)
 

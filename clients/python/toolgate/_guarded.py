@@ -1,6 +1,7 @@
 """The decorator: a function that runs only behind an allow.
 
 What was judged is what runs: arguments that change while the verdict is on its way stop the call.
+What a trusted tool returned is reported before the caller has it.
 """
 
 from __future__ import annotations
@@ -82,9 +83,12 @@ def _plain(function: Callable[..., Any], call: _Call) -> Callable[..., Any]:
     def run(*given: Any, **named: Any) -> Any:
         judged = dict(call.args_of(*given, **named))
         text = to_json(judged, "The call")
-        getattr(call.client(), call.verb)(*call.names, judged, **call.options)
+        client = cast(Toolgate, call.client())
+        verdict = getattr(client, call.verb)(*call.names, judged, **call.options)
         _same(text, call.args_of(*given, **named))
-        return function(*given, **named)
+        result = function(*given, **named)
+        client.report(verdict, result)
+        return result
 
     return run
 
@@ -96,9 +100,11 @@ def _coroutine(function: Callable[..., Any], call: _Call) -> Callable[..., Any]:
         waiting = AsyncToolgate.of(client) if isinstance(client, Toolgate) else client
         judged = dict(call.args_of(*given, **named))
         text = to_json(judged, "The call")
-        await getattr(waiting, call.verb)(*call.names, judged, **call.options)
+        verdict = await getattr(waiting, call.verb)(*call.names, judged, **call.options)
         _same(text, call.args_of(*given, **named))
-        return await function(*given, **named)
+        result = await function(*given, **named)
+        await waiting.report(verdict, result)
+        return result
 
     return run
 

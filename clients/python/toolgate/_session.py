@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._shape import fields_of, ident, list_of, text, texts_or_none
+from ._shape import Fields, fields_of, ident, list_of, text, texts_or_none
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class Session:
     scope_tools: list[str] | None
     created_at: str
     expires_at: str
+    #: What the session was made with; conditions see it as ``session.attributes``.
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class CreatedSession:
     expires_at: str
     #: Kept out of the printed form: whoever logs the session must not log the credential.
     token: str = field(repr=False)
+    attributes: dict[str, Any] = field(default_factory=dict)
 
 
 def read_created_session(value: Any) -> CreatedSession:
@@ -44,6 +47,7 @@ def read_created_session(value: Any) -> CreatedSession:
         scope_tools=texts_or_none(fields, "scopeTools"),
         expires_at=text(fields, "expiresAt"),
         token=ident(fields, "token"),
+        attributes=_attributes(fields),
     )
 
 
@@ -60,4 +64,10 @@ def _read_session(value: Any) -> Session:
         scope_tools=texts_or_none(fields, "scopeTools"),
         created_at=text(fields, "createdAt"),
         expires_at=text(fields, "expiresAt"),
+        attributes=_attributes(fields),
     )
+
+
+def _attributes(fields: Fields) -> dict[str, Any]:
+    """A service of an earlier version has none."""
+    return fields_of(fields.get("attributes", {}), '"attributes"')

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._shape import count, fields_of, ident, one_of, text
+from ._shape import Fields, count, fields_of, ident, one_of, text
 
 DECISIONS = ("allow", "deny", "pending")
 
@@ -29,6 +29,9 @@ class Verdict:
     message: str | None = None
     #: Only from guard_and_wait: what the person wrote who approved the call, if anything.
     note: str | None = None
+    #: Only when allowed: "results" if the rule trusts what the tool returns. ``report`` tells it to
+    #: the service.
+    known: str | None = None
 
     @property
     def allowed(self) -> bool:
@@ -37,6 +40,11 @@ class Verdict:
     def __bool__(self) -> bool:
         """True for an allow only, so that ``if gate.check(...)`` cannot let a denied call pass."""
         return self.allowed
+
+
+def _known(fields: Fields) -> str | None:
+    """What a later service may say here is not for this client; the call is allowed all the same."""
+    return "results" if fields.get("known") == "results" else None
 
 
 def read_verdict(value: Any) -> Verdict:
@@ -53,4 +61,5 @@ def read_verdict(value: Any) -> Verdict:
         tool_call_id=ident(fields, "toolCallId") if named or "toolCallId" in fields else None,
         reference_id=ident(fields, "referenceId") if held else None,
         message=text(fields, "message") if held else None,
+        known=_known(fields) if decision == "allow" else None,
     )

@@ -1,7 +1,7 @@
-// The client: asks for verdicts, turns anything but an allow into an error where asked to, and manages the
-// sessions of a key. Sending and retrying are exchange.ts's, waiting for a person is listener.ts's.
+// The client: asks for verdicts, turns anything but an allow into an error where asked to, tells what was said and
+// returned, and manages the sessions of a key. Sending and retrying are exchange.ts's, waiting for a person is listener.ts's.
 
-import { type Settings, settingsFrom, type ToolgateOptions } from './config.ts';
+import { type Settings, settingsFrom, type ToolgateOptions, wantRun } from './config.ts';
 import { wantTimeout } from './deadline.ts';
 import { CallTimedOut, InvalidRequest, refusalOf, ToolCallDenied, ToolCallPending } from './errors.ts';
 import type { ApprovalOutcome } from './event.ts';
@@ -15,6 +15,7 @@ import {
   readSessions,
   type Session,
 } from './session.ts';
+import { tellingOf, wantsResult } from './told.ts';
 import { type AllowVerdict, type PendingVerdict, readVerdict, type Verdict } from './verdict.ts';
 
 export type Args = object;
@@ -27,7 +28,12 @@ export interface CallOptions {
   retries?: number | undefined;
 }
 
-export interface CheckOptions extends CallOptions {
+export interface RunOptions extends CallOptions {
+  /** Names the run; the client's own when left out. */
+  run?: string | undefined;
+}
+
+export interface CheckOptions extends RunOptions {
   /** Of an approved, unspent approval of this very call: it is then allowed, once. */
   referenceId?: string | undefined;
   /**
@@ -63,6 +69,7 @@ export class Toolgate {
         body: checkBody(server, tool, args, options.referenceId),
         expected: { status: 200, read: readVerdict, limit: VERDICT_LIMIT },
         repeatable: options.retryUnknown === true,
+        run: this.#runOf(options),
       },
       options,
     );
@@ -103,6 +110,31 @@ export class Toolgate {
     return guarded(server, tool, fn, { ...options, client: this });
   }
 
+  /**
+   * Tells the service what the person said, at most 64 KiB: the values in it are known in this run from now on. Only
+   * the person's own words: what a model, a tool or a document says must not become known.
+   */
+  async told(text: string, options: RunOptions = {}): Promise<void> {
+    await this.#tell({ text }, options, this.#runOf(options));
+  }
+
+  /**
+   * Tells the service what an allowed call returned, if the verdict says that the tool's results are trusted. Wait for
+   * it before the model sees the result. The run is that of the call. Never throws; true if the service has taken it.
+   */
+  async report(verdict: AllowVerdict, result: unknown, options: CallOptions = {}): Promise<boolean> {
+    if (!wantsResult(verdict)) return false;
+    try {
+      const telling = tellingOf(result);
+      if (telling === null) return false;
+      await this.#tell({ toolCallId: verdict.toolCallId, ...telling }, options);
+      return true;
+    } catch {
+      // What is not known is asked about, or refused: that is safe, and no reason to lose a result.
+      return false;
+    }
+  }
+
   async createSession(session: NewSession = {}, options: CallOptions = {}): Promise<CreatedSession> {
     return this.#ask(
       {
@@ -130,6 +162,20 @@ export class Toolgate {
       { method: 'DELETE', path: `/v1/sessions/${id}`, expected, repeatable: true },
       options,
     );
+  }
+
+  /** Sent again wherever that helps: telling something twice changes nothing. */
+  #tell(told: object, options: CallOptions, run?: string): Promise<void> {
+    const body = toJson(told, 'The text');
+    const expected = { status: 202, read: null, limit: 0 };
+    return this.#ask<void>(
+      { method: 'POST', path: '/v1/told', body, run, expected, repeatable: true },
+      options,
+    );
+  }
+
+  #runOf({ run }: RunOptions): string | undefined {
+    return run === undefined ? this.#settings.run : wantRun(run);
   }
 
   #ask<T>(ask: Ask<T>, { timeoutMs, retries, signal }: CallOptions): Promise<T> {

@@ -13,6 +13,11 @@ export interface ToolgateOptions {
   timeoutMs?: number | undefined;
   /** How often a call is sent again where that is safe; 2 when left out. */
   retries?: number | undefined;
+  /**
+   * Names the run to which the calls belong, in 1 to 128 visible ASCII characters; when left out, it is the session or
+   * the key. A session's token is its own run, whatever this says.
+   */
+  run?: string | undefined;
 }
 
 export interface Settings {
@@ -20,6 +25,7 @@ export interface Settings {
   baseUrl: string;
   timeoutMs: number;
   retries: number;
+  run: string | undefined;
 }
 
 const BASE_URL = 'http://127.0.0.1:8787';
@@ -33,6 +39,7 @@ export function settingsFrom(options: ToolgateOptions): Settings {
     baseUrl: wantUrl(options.baseUrl ?? fromEnvironment('TOOLGATE_BASE_URL') ?? BASE_URL),
     timeoutMs: wantTimeout(options.timeoutMs ?? TIMEOUT_MS),
     retries: wantRetries(options.retries ?? RETRIES),
+    run: options.run === undefined ? undefined : wantRun(options.run),
   };
 }
 
@@ -52,6 +59,11 @@ function wantKey(key: string | undefined): string {
   // Whatever a header cannot carry; the value is not repeated.
   if (!/^[\x21-\x7e]+$/.test(key)) throw new InvalidConfiguration('The key has characters no key has.');
   return key;
+}
+
+export function wantRun(run: string): string {
+  if (typeof run === 'string' && /^[\x21-\x7e]{1,128}$/.test(run)) return run;
+  throw new InvalidConfiguration('run must be a name of 1 to 128 visible ASCII characters.');
 }
 
 function wantUrl(given: string): string {

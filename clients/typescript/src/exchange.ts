@@ -14,6 +14,8 @@ export interface Ask<T> {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
   body?: string;
+  /** The run's name, if the request belongs to one. */
+  run?: string | undefined;
   expected: Expected<T>;
   /** Whether it may be sent again when nobody knows if the service carried it out. */
   repeatable: boolean;
@@ -53,6 +55,7 @@ export function exchange<T>(connection: Connection, ask: Ask<T>, effort: Effort)
 async function once<T>({ baseUrl, key }: Connection, ask: Ask<T>, signal: AbortSignal): Promise<T> {
   const headers: Record<string, string> = { Authorization: `Bearer ${key}`, Accept: 'application/json' };
   if (ask.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (ask.run !== undefined) headers['Toolgate-Run'] = ask.run;
   const init = { method: ask.method, headers, signal, redirect: 'manual', cache: 'no-store' } as const;
   let response: Response;
   try {

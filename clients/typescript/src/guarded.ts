@@ -1,5 +1,5 @@
 // Wrapping: a function that runs only behind an allow. What was judged is what runs: arguments that change
-// while the verdict is on its way stop the call.
+// while the verdict is on its way stop the call. What a trusted tool returned is reported before the caller has it.
 
 import { type Args, Toolgate } from './client.ts';
 import { InvalidRequest } from './errors.ts';
@@ -28,11 +28,15 @@ export function guarded<P extends unknown[], R>(
     gate ??= new Toolgate();
     const args = argsOf(...params);
     const judged = JSON.stringify(args);
-    if (listener === undefined) await gate.guard(server, tool, args, bounds);
-    else await gate.guardAndWait(server, tool, args, { ...bounds, listener });
+    const verdict =
+      listener === undefined
+        ? await gate.guard(server, tool, args, bounds)
+        : await gate.guardAndWait(server, tool, args, { ...bounds, listener });
     if (JSON.stringify(argsOf(...params)) !== judged)
       throw refused('The arguments changed while the verdict was on its way.');
-    return await fn.apply(this, params);
+    const result = await fn.apply(this, params);
+    await gate.report(verdict, result, { signal: bounds.signal });
+    return result;
   };
 }
 

@@ -5,6 +5,7 @@ export {
   type CallOptions,
   type CheckOptions,
   type GuardAndWaitOptions,
+  type RunOptions,
   Toolgate,
 } from './client.ts';
 export type { ToolgateOptions } from './config.ts';

@@ -10,6 +10,8 @@ export interface AllowVerdict {
   /** The id of the audit entry of this call. */
   toolCallId: string;
   latencyMs: number;
+  /** That the rule trusts what the tool returns: `report` tells it to the service. */
+  known?: 'results';
   /** Only from `guardAndWait`: what the person wrote who approved the call, if anything. */
   note?: string;
 }
@@ -49,7 +51,11 @@ export function readVerdict(value: unknown): Verdict {
     return { decision, reason, ...policyId, ...toolCallId, latencyMs };
   }
   const [policyId, toolCallId] = [id(fields, 'policyId'), id(fields, 'toolCallId')];
-  if (decision === 'allow') return { decision, reason, policyId, toolCallId, latencyMs };
+  if (decision === 'allow') {
+    // What a later service may say here is not for this client; the call is allowed all the same.
+    const known = own(fields, 'known') === 'results' ? { known: 'results' as const } : {};
+    return { decision, reason, policyId, toolCallId, latencyMs, ...known };
+  }
   const [referenceId, message] = [id(fields, 'referenceId'), text(fields, 'message')];
   return { decision, reason, policyId, toolCallId, referenceId, message, latencyMs };
 }

@@ -26,17 +26,18 @@ export function Tool({ serverName, toolName }: { serverName: string; toolName: s
 
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const YEAR = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
+const MINUTES = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** A time in the reader's time zone, with the exact time in the title. The date is left out for today. */
-export function Time({ at }: { at: string }) {
+/** A time in the reader's zone, with the exact time in the title. The date is left out for today, and the seconds if `short`. */
+export function Time({ at, short = false }: { at: string; short?: boolean }) {
   const moment = new Date(at);
   const today = new Date(now.peek());
   const day = moment.toDateString() === today.toDateString() ? '' : dayOf(moment, today);
   return (
     <time dateTime={at} title={at} class="time">
       {day !== '' && <span class="soft">{day} </span>}
-      {CLOCK.format(moment)}
+      {(short ? MINUTES : CLOCK).format(moment)}
     </time>
   );
 }

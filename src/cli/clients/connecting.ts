@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Key, KeyWithSecret, WholePolicy } from '../../core/api/resources.ts';
 import type { Client } from '../../core/clients/client.ts';
-import { hookCommand } from '../../core/clients/command.ts';
+import { hookCommand, tellingCommand } from '../../core/clients/command.ts';
 import { parsePolicy } from '../../core/policy-file/policy-file.ts';
 import { allOf } from '../admin.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -28,8 +28,14 @@ export async function connect(io: IO, client: Client, options: Options): Promise
   const address = baseUrl(io, options);
   const key = knownKey(io, options, client, memory, address);
   const command = hookCommand(ourProgram(), client.id, shellOf(client), options.pending);
+  const telling = tellingCommand(ourProgram(), client.id, shellOf(client));
   const targetsWith = (secret: string) =>
-    targetsOf(io, client, scopeOf(options), partsOf(options), { baseUrl: address, key: secret, command });
+    targetsOf(io, client, scopeOf(options), partsOf(options), {
+      baseUrl: address,
+      key: secret,
+      command,
+      telling,
+    });
 
   const off = options.mcpOnly ? [] : turnedOff(io, client);
   requireOn(client, options, off);

@@ -4,7 +4,7 @@
 import { accessSync, chmodSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Client, ManagedFile } from '../../core/clients/client.ts';
-import { hookCommand } from '../../core/clients/command.ts';
+import { hookCommand, tellingCommand } from '../../core/clients/command.ts';
 import { EXIT } from '../exit.ts';
 import { type IO, say } from '../io.ts';
 import { deleteConfig, removeFolders, writeConfig } from './files.ts';
@@ -20,7 +20,8 @@ export async function manage(io: IO, client: Client, managed: ManagedFile, optio
   const memory = readMemory(folder);
   const path = onMachine(io, managed.file);
   const command = hookCommand(ourProgram(), client.id, shellOf(client), options.pending);
-  const entries = managed.entries({ baseUrl: '', key: '', command });
+  const telling = tellingCommand(ourProgram(), client.id, shellOf(client));
+  const entries = managed.entries({ baseUrl: '', key: '', command, telling });
   const targets = [{ path, format: managed.file.format, entries }];
   const plan = options.remove ? removalPlan(targets, memory) : connectPlan(targets, memory);
   const [change] = plan;

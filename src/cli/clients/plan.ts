@@ -11,6 +11,8 @@ import type { Memory } from './memory.ts';
 import { pathOf } from './paths.ts';
 
 export type Part = 'hooks' | 'mcp';
+/** Of hooks, those for calls, and those that tell what the person wrote and what calls returned. */
+export type Connected = Part | NonNullable<Entry['tells']>;
 
 export interface Change extends Target {
   read: ReadFile;
@@ -69,15 +71,18 @@ export function removalPlan(targets: readonly Target[], memory: Memory): Change[
   });
 }
 
+/** Where entries are depends on none of these. */
+export const ANY_SETUP: Setup = { baseUrl: 'http://127.0.0.1', key: '', command: '', telling: '' };
+
 /** Which parts of the client are in the files. A file that cannot be read says why instead. */
-export function connectedParts(io: IO, client: Client, scope: Scope): Part[] | string {
-  const setup = { baseUrl: 'http://127.0.0.1', key: '', command: '' };
-  const found: Part[] = [];
+export function connectedParts(io: IO, client: Client, scope: Scope): Connected[] | string {
+  const found: Connected[] = [];
   for (const part of ['hooks', 'mcp'] as const) {
-    for (const { path, format, entries } of targetsOf(io, client, scope, [part], setup)) {
+    for (const { path, format, entries } of targetsOf(io, client, scope, [part], ANY_SETUP)) {
       try {
         const read = readConfig(path);
-        if (inFile(path, read, () => presence(read.text, format, entries)) === 'all') found.push(part);
+        for (const [name, some] of Map.groupBy(entries, ({ tells }): Connected => tells ?? part))
+          if (inFile(path, read, () => presence(read.text, format, some)) === 'all') found.push(name);
       } catch (error) {
         if (error instanceof CliError) return error.message;
         throw error;
@@ -85,6 +90,13 @@ export function connectedParts(io: IO, client: Client, scope: Scope): Part[] | s
     }
   }
   return found;
+}
+
+/** What the hooks of a client do not tell, although it could: they are of an earlier version. */
+export function untold(client: Client, parts: readonly Connected[]): Connected[] {
+  if (!parts.includes('hooks')) return [];
+  const told = client.hooks?.entries(ANY_SETUP, 'user').flatMap(({ tells }) => tells ?? []) ?? [];
+  return [...new Set(told)].filter(each => !parts.includes(each));
 }
 
 function writable(change: Change): Change {

@@ -7,7 +7,7 @@ import { revokeKey } from './key.ts';
 import { readMemory, updateMemory } from './memory.ts';
 import { type Options, scopeOf } from './options.ts';
 import { ownFolder } from './paths.ts';
-import { type Change, removalPlan, targetsOf } from './plan.ts';
+import { ANY_SETUP, type Change, removalPlan, targetsOf } from './plan.ts';
 import { confirmed, report, show } from './report.ts';
 import { addStates } from './states.ts';
 
@@ -16,9 +16,7 @@ export async function remove(io: IO, client: Client, options: Options): Promise<
   const memory = readMemory(folder);
   const stored = memory.clients[client.id];
   const made = memory.keys[client.id];
-  // These values do not matter: where entries are depends on none of them.
-  const setup = { baseUrl: 'http://127.0.0.1', key: '', command: '' };
-  const targets = targetsOf(io, client, scopeOf(options), ['hooks', 'mcp'], setup);
+  const targets = targetsOf(io, client, scopeOf(options), ['hooks', 'mcp'], ANY_SETUP);
   addStates(io, client, targets);
   const plan = removalPlan(targets, memory);
   const here = targets.map(({ path }) => readConfig(path).path);

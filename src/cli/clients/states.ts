@@ -22,16 +22,21 @@ export function addStates(io: IO, client: Client, targets: Target[]): void {
 }
 
 function statesOf({ path, entries }: Target): Entry[] {
-  const [entry] = entries;
-  if (entry?.mark === undefined) return [];
-  const { mark, at } = entry;
-  const groups = valueAt(rootOf(path), { at, how: 'set', value: null });
-  const places = (Array.isArray(groups) ? groups : []).flatMap((group, index) =>
-    hooksOf(group).flatMap((hook, inner) => (isMarked(hook, mark) ? [`pre_tool_use:${index}:${inner}`] : [])),
-  );
+  const root = rootOf(path);
+  const places = entries.flatMap(entry => placesOf(root, entry));
   const paths = places.length === 0 ? [] : [...new Set([path, realpathSync(path)])];
   return paths.flatMap(each =>
     places.map(place => ({ at: ['hooks', 'state', `${each}:${place}`], how: 'drop' as const, value: {} })),
+  );
+}
+
+/** The places of our hooks for one event, as Codex names them: `pre_tool_use:0:0`. */
+function placesOf(root: Json, { at, mark }: Entry): string[] {
+  if (mark === undefined) return [];
+  const event = (at.at(-1) ?? '').replace(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
+  const groups = valueAt(root, { at, how: 'set', value: null });
+  return (Array.isArray(groups) ? groups : []).flatMap((group, index) =>
+    hooksOf(group).flatMap((hook, inner) => (isMarked(hook, mark) ? [`${event}:${index}:${inner}`] : [])),
   );
 }
 

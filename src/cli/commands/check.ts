@@ -17,6 +17,7 @@ import { baseUrl, type KeyOptions, keyOf, withKey } from '../service-options.ts'
 interface Options extends KeyOptions {
   args?: string;
   referenceId?: string;
+  run?: string;
   timeout: number;
 }
 
@@ -40,6 +41,7 @@ export function build(io: IO): Command {
     .argument('<tool>', 'name of the tool')
     .option('--args <json>', 'arguments of the call, a JSON object; - reads them from standard input')
     .option('--reference-id <id>', 'an approval of exactly this call, to be spent now')
+    .option('--run <name>', 'the run that the call belongs to: see marks and known values')
     .option('--timeout <duration>', 'how long to wait for the verdict, such as 5s', duration, TIMEOUT_MS);
   return withKey(made).action((server: string, tool: string, options: Options) =>
     check(io, server, tool, options),
@@ -58,14 +60,10 @@ async function check(io: IO, server: string, tool: string, options: Options): Pr
   const args = options.args === undefined ? undefined : exact(await readCallArgs(io, options.args));
   const key = keyOf(io, options);
   const client = clientFor(io, key, options);
-  const { referenceId } = options;
+  const { referenceId, run } = options;
+  const more = { ...(referenceId !== undefined && { referenceId }), ...(run !== undefined && { run }) };
   const verdict = await client
-    .check(
-      server,
-      tool,
-      args as Record<string, unknown> | undefined,
-      referenceId === undefined ? {} : { referenceId },
-    )
+    .check(server, tool, args as Record<string, unknown> | undefined, more)
     .catch((error: Error) => {
       throw new CliError(EXIT.noAnswer, `No verdict: ${error.message}`, { cause: error });
     });

@@ -7,10 +7,19 @@ import type { Client } from '../../core/clients/client.ts';
 import { CLIENTS } from '../../core/clients/clients.ts';
 import { visible } from '../../core/text/visible.ts';
 import { checksOf } from '../../doctor/doctor.ts';
-import { bad, type Examination, examine, type Found, good, type Report } from '../../doctor/examine.ts';
+import {
+  bad,
+  type Examination,
+  examine,
+  type Found,
+  good,
+  type Report,
+  warning,
+} from '../../doctor/examine.ts';
 import { fromSettings } from '../../doctor/from-settings.ts';
 import { type Config, ConfigError, loadConfig } from '../../settings/config.ts';
-import { connectedParts } from '../clients/plan.ts';
+import { untoldLine } from '../clients/listing.ts';
+import { type Connected, connectedParts, untold } from '../clients/plan.ts';
 import { turnedOff } from '../clients/switches.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
@@ -58,6 +67,9 @@ function agentsCheck(io: IO): Examination {
     if (!parts.includes('hooks')) return [];
     const name = `agent ${client.id}`;
     const [off] = turnedOff(io, client);
+    const missing = untold(client, parts as Connected[]);
+    if (off === undefined && missing.length > 0)
+      return [warning(name, untoldLine(client, missing, `toolgate connect ${client.id}`))];
     if (off === undefined) return [good(name, 'Its hook is there, and no setting here turns it off.')];
     if (off.key === null)
       return [

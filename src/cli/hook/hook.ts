@@ -1,14 +1,15 @@
 // What `toolgate hook` does, apart from the process itself (main.ts): it takes an agent's event, asks the service, and
-// says what to print and how to exit. When there is no verdict, it refuses in the agent's way. Events that are about no
-// call are not sent: a service that does not answer must not keep an agent from starting.
+// says what to print and how to exit. When there is no verdict, it refuses in the agent's way. A prompt and a result are
+// only reported: whatever comes of that, they go on. Other events are not sent: a service that does not answer must not
+// keep an agent from starting.
 
 import { join } from 'node:path';
-import { AGENTS, type AgentName, eventName } from '../../core/agents.ts';
+import { AGENTS, type AgentName, eventName, runIn, tells } from '../../core/agents.ts';
 import { type Credentials, credentialsOf, type Env, folderOf } from './credentials.ts';
 import { NO_VERDICT, NoVerdict } from './no-verdict.ts';
 import { type HookOptions, readOptions } from './options.ts';
 import { type Outcome, Service, traceOf } from './service.ts';
-import { RunSession, runOf } from './session.ts';
+import { RunSession } from './session.ts';
 
 /**
  * The highest possible value of TOOLGATE_CHECK_BODY_LIMIT, so that the service itself says which events are too large.
@@ -23,13 +24,16 @@ export interface Input {
 
 export async function runHook(argv: readonly string[], input: Input): Promise<Outcome> {
   let agent: AgentName | null = null;
+  let anyway: Outcome | null = null;
   try {
     const options = readOptions(argv);
     agent = options.agent;
-    const credentials = credentialsOf(agent, options.baseUrl, input.env);
-    return await inTime(options.timeoutMs, ask(options, credentials, input));
+    const goOn = (outcome: Outcome) => {
+      anyway = outcome;
+    };
+    return await inTime(options.timeoutMs, answer(options, input, goOn));
   } catch (error) {
-    return refusal(agent, error instanceof NoVerdict ? error.message : undefined);
+    return anyway ?? refusal(agent, error instanceof NoVerdict ? error.message : undefined);
   }
 }
 
@@ -60,20 +64,38 @@ async function inTime(ms: number, asked: Promise<Outcome>): Promise<Outcome> {
   }
 }
 
-async function ask(options: HookOptions, credentials: Credentials, { env, stdin }: Input): Promise<Outcome> {
-  const { agent } = options;
-  const event = await readAll(stdin());
-  const fields = fieldsOf(event);
-  const { others, nothing = '' } = AGENTS[agent];
-  const name = eventName(fields, AGENTS[agent]);
-  if (name !== null && others.includes(name)) return { stdout: nothing, stderr: '', exitCode: 0 };
+interface Event {
+  bytes: Uint8Array;
+  fields: Record<string, unknown>;
+}
 
+/** `goOn` is told the outcome for an event that goes on whatever happens from then on. */
+async function answer(
+  options: HookOptions,
+  { env, stdin }: Input,
+  goOn: (outcome: Outcome) => void,
+): Promise<Outcome> {
+  const { agent, baseUrl } = options;
+  const bytes = await readAll(stdin());
+  const event = { bytes, fields: fieldsOf(bytes) };
+  const row = AGENTS[agent];
+  const name = eventName(event.fields, row);
+  const nothing = { stdout: row.nothing ?? '', stderr: '', exitCode: 0 };
+  if (name !== null && row.others.includes(name)) return nothing;
+  const isTold = tells(name, row) !== null;
+  if (isTold) goOn(nothing);
+  const outcome = await ask(options, credentialsOf(agent, baseUrl, env), event, env);
+  return isTold ? nothing : outcome;
+}
+
+async function ask(options: HookOptions, credentials: Credentials, event: Event, env: Env): Promise<Outcome> {
+  const { agent } = options;
   const service = new Service(credentials.baseUrl, traceOf(env));
   const pending = options.pending === 'ask' && !isAttended(agent, env) ? 'deny' : options.pending;
   const judge = (credential: string) =>
-    service.askForVerdict(`/v1/hooks/${agent}/command?pending=${pending}`, credential, event);
+    service.askForVerdict(`/v1/hooks/${agent}/command?pending=${pending}`, credential, event.bytes);
 
-  const run = credentials.key.startsWith(KEY) ? runOf(fields) : null;
+  const run = credentials.key.startsWith(KEY) ? runIn(event.fields) : null;
   const folder = join(folderOf(env, 'XDG_STATE_HOME', '.local/state'), 'hooks');
   const session = run === null ? null : new RunSession(folder, service, credentials, run);
   const token = (await session?.token()) ?? null;

@@ -27,22 +27,6 @@ const OLD_MS = 2 * 86_400_000;
 /** How many files are looked at when old ones are removed, which is done once in a run. */
 const MOST_FILES = 1000;
 const OURS = /^[0-9a-f]{64}(\.[0-9a-f-]+)?$/;
-/** Vendors name it differently, and some have changed the name. */
-const NAMES = [
-  'session_id',
-  'sessionId',
-  'conversation_id',
-  'conversationId',
-  'trajectory_id',
-  'trajectoryId',
-];
-
-/** The agent's own id of its run; null when the event has none. */
-export function runOf(fields: Readonly<Record<string, unknown>>): string | null {
-  const id = NAMES.map(name => fields[name]).find(each => typeof each === 'string' && each !== '');
-  return (id as string | undefined) ?? null;
-}
-
 export class RunSession {
   readonly #folder: string;
   readonly #file: string;

@@ -618,6 +618,7 @@ export interface Answers {
           path: string;
           value: string;
           characters?: number | null;
+          known?: boolean;
         }[];
         omitted?: number;
         omittedCharacters?: number;
@@ -707,6 +708,7 @@ export interface Answers {
         path: string;
         value: string;
         characters?: number | null;
+        known?: boolean;
       }[];
       omitted?: number;
       omittedCharacters?: number;
@@ -754,6 +756,13 @@ export interface Answers {
       }[];
       keyName: string;
       sessionLabel: string | null;
+      marks: {
+        name: string;
+        since: string;
+        serverName: string;
+        toolName: string;
+        toolCallId: string;
+      }[];
     };
     notifications: {
       channel: string;

@@ -9,6 +9,8 @@ export interface Field {
   value: string;
   /** Where the value is cut: how many characters it has; null if they were not counted. */
   characters?: number | null;
+  /** Whether somebody who is trusted has named the value; absent where that is not said of it. */
+  known?: boolean;
 }
 
 export interface Details {
@@ -123,5 +125,5 @@ function cutField({ field, content, length }: Measured, most: Room): Field {
   if (length <= most.value) return path === field.path ? field : { ...field, path };
   const total = field.characters === undefined ? length : field.characters;
   const value = content.slice(0, keptLength(content, most.value)) + remark(total);
-  return { path, value, characters: total };
+  return { ...field, path, value, characters: total };
 }

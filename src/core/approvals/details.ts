@@ -64,18 +64,20 @@ const NOT_GIVEN = '(not given)';
 
 /**
  * What a rule shows of a call with these arguments; null if it has neither `show` nor `ask`. Values that the question could
- * not hold come first. Of all arguments, those at the top come before those within others: otherwise, whoever chooses
- * the order of the arguments chooses what is left out.
+ * not hold, or that are not known, come first. Of all arguments, those at the top come before those within others:
+ * otherwise, whoever chooses the order of the arguments chooses what is left out.
  */
 export function detailsOf(
   { show, ask }: Rule,
   args: Json | undefined,
   folder: string | null = null,
+  known: IsKnown = () => undefined,
 ): Details | null {
   if (show === undefined && ask === undefined) return null;
-  const { cut, ...asked } = ask === undefined ? { question: null, cut: [] } : questionOf(ask, args);
-  const collected = new Collected();
-  for (const path of cut) collected.add(path, valueAt(args, path));
+  const { apart, ...asked } =
+    ask === undefined ? { question: null, apart: [] } : questionOf(ask, args, known);
+  const collected = new Collected(known);
+  for (const path of apart) collected.add(path, valueAt(args, path));
   if (show === 'all') eachLeaf(args ?? {}, collected);
   else for (const path of (show ?? []).map(readPath)) collected.add(path, valueAt(args, path));
   return withinRoom(
@@ -83,6 +85,9 @@ export function detailsOf(
     WHOLE,
   );
 }
+
+/** Whether somebody who is trusted has named a value; undefined where that is not said of it. */
+export type IsKnown = (value: Json | undefined) => boolean | undefined;
 
 /** What lists and messages give: the beginning of long values, and of many. */
 export function beginningOf(details: Details): Details {
@@ -96,6 +101,11 @@ class Collected {
   #units = 0;
   #omitted = 0;
   #characters = 0;
+  readonly #known: IsKnown;
+
+  constructor(known: IsKnown) {
+    this.#known = known;
+  }
 
   get isFull(): boolean {
     return this.#units > 2 * WHOLE.all;
@@ -115,7 +125,8 @@ class Collected {
     if (this.#paths.has(path)) return;
     this.#paths.add(path);
     const most = this.#units > WHOLE.all ? BEGINNING.value : WHOLE.all;
-    const field = { path, ...valueText(value, most) };
+    const known = this.#known(value);
+    const field = { path, ...valueText(value, most), ...(known !== undefined && { known }) };
     this.#units += path.length + field.value.length;
     if (field.characters !== undefined) this.#characters += Math.max(1, (field.characters ?? 0) - most);
     this.#fields.push(field);
@@ -155,32 +166,34 @@ function hasParts(value: Json): boolean {
   return false;
 }
 
-/** `cut` are the paths whose values the question does not hold whole. */
+/** `apart` are the paths whose values are also shown as fields: the question does not hold them whole, or they are not known. */
 function questionOf(
   ask: string,
   args: Json | undefined,
-): Pick<Details, 'question' | 'inserted'> & { cut: Path[] } {
+  known: IsKnown,
+): Pick<Details, 'question' | 'inserted'> & { apart: Path[] } {
   const parts = parseQuestion(ask);
   // A policy that was saved before paths were checked keeps its question as it is written.
-  if (typeof parts === 'string') return { question: ask, cut: [] };
+  if (typeof parts === 'string') return { question: ask, apart: [] };
   let text = '';
   const inserted: { from: number; to: number }[] = [];
-  const cut: Path[] = [];
+  const apart: Path[] = [];
   for (const part of parts) {
     const value = typeof part === 'string' ? undefined : valueAt(args, part);
     const from = text.length;
     const shown = typeof part === 'string' ? { value: part } : valueText(value, MAX_ASKED);
     text += shown.value;
     if (value !== undefined) inserted.push({ from, to: text.length });
-    if (typeof part !== 'string' && ('characters' in shown || keptLength(text, MAX_QUESTION) < text.length))
-      cut.push(part);
+    if (typeof part === 'string') continue;
+    const isCut = 'characters' in shown || keptLength(text, MAX_QUESTION) < text.length;
+    if (isCut || known(value) === false) apart.push(part);
   }
   const kept = keptLength(text, MAX_QUESTION);
   const shown = inserted
     .map(({ from, to }) => ({ from, to: Math.min(to, kept) }))
     .filter(({ from, to }) => from < to);
   const question = kept < text.length ? `${text.slice(0, kept).toWellFormed()} … (cut)` : text.toWellFormed();
-  return shown.length === 0 ? { question, cut } : { question, inserted: shown, cut };
+  return shown.length === 0 ? { question, apart } : { question, inserted: shown, apart };
 }
 
 /** Strings are shown as they are, everything else as JSON. */

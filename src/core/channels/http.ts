@@ -22,7 +22,7 @@ function fault(status: number): string | null {
 function notifierJson(message: NotificationMessage): string {
   const { referenceId, keyName, sessionLabel, serverName, toolName, reason } = message;
   const { approveUrl, denyUrl, reviewUrl, reviewFirst, expiresAt } = message;
-  const { approverGroup, votesNeeded, proof, details, personEmail } = message;
+  const { approverGroup, votesNeeded, proof, details, personEmail, marks } = message;
   return JSON.stringify({
     referenceId,
     keyName,
@@ -39,5 +39,6 @@ function notifierJson(message: NotificationMessage): string {
     ...(approverGroup === null && proof === null ? {} : { approverGroup, votesNeeded }),
     ...(proof === null ? {} : { proof }),
     ...(details === null ? {} : { details: { ...details, inserted: undefined } }),
+    ...(marks.length === 0 ? {} : { marks }),
   });
 }

@@ -4,6 +4,7 @@
 
 import type { Resolution } from '../approvals/approval.ts';
 import type { Details } from '../approvals/details.ts';
+import { clockUtc, NOT_NAMED, type ReadMark, readLines } from '../approvals/read-marks.ts';
 import { joinName } from '../text/name.ts';
 import { visible } from '../text/visible.ts';
 
@@ -36,6 +37,10 @@ export interface NotificationMessage extends CallFacts {
   details: Details | null;
   /** Whether the rule shows something of the call that this message does not show. */
   reviewFirst: boolean;
+  /** What the run had read when it asked; empty if this message must not show it. */
+  marks: readonly ReadMark[];
+  /** ISO 8601. */
+  askedAt: string;
 }
 
 type Links = Pick<NotificationMessage, 'approveUrl' | 'denyUrl' | 'reviewUrl'>;
@@ -144,15 +149,29 @@ export function detailLines({ question, folder, fields, omitted = 0 }: Details):
   return [
     ...(question === null ? [] : [visible(question)]),
     ...(folder === undefined ? [] : [`Working folder: ${visible(folder)}`]),
-    ...fields.map(({ path, value }) => `${visible(path)}: ${visible(value)}`),
+    ...fields.map(fieldLine),
     ...(omitted > 0 ? [`… and ${omitted} more.`] : []),
   ];
 }
 
-/** What the call would do, or that the message does not show it. Nothing if there is nothing to show. */
-export function shownLines({ details, reviewFirst }: NotificationMessage): string[] {
-  if (details === null) return reviewFirst ? [REVIEW_FIRST] : [];
-  return reviewFirst ? [...detailLines(details), REVIEW_ALL] : detailLines(details);
+/** A remark stands before the value, which an agent chose. */
+function fieldLine({ path, value, known }: Details['fields'][number]): string {
+  return `${visible(path)}${known === false ? ` (${NOT_NAMED})` : ''}: ${visible(value)}`;
+}
+
+/** What the run had read when it asked. */
+export function runLines({ marks, askedAt }: Pick<NotificationMessage, 'marks' | 'askedAt'>): string[] {
+  return readLines(marks, since => clockUtc(since, askedAt));
+}
+
+/**
+ * What the run has read, which stands before what an agent chose; and what the call would do, or that the message does not
+ * show it. Nothing if there is nothing to show.
+ */
+export function shownLines(message: NotificationMessage): string[] {
+  const { details, reviewFirst } = message;
+  const unshown = !reviewFirst ? [] : [details === null ? REVIEW_FIRST : REVIEW_ALL];
+  return [...runLines(message), ...(details === null ? [] : detailLines(details)), ...unshown];
 }
 
 export function advice({ votesNeeded }: NotificationMessage): string {

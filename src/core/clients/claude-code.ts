@@ -45,11 +45,11 @@ const SWITCHES: Switches = {
 };
 
 // The command, not the HTTP hook: a server that cannot be reached would not block. onFailure is known since 2.1.295.
-const claudeHook = grouped('claude-code', 'PreToolUse', ({ command }) => ({
+const claudeHook = grouped('claude-code', 'PreToolUse', (command, _, __, tells) => ({
   type: 'command',
   command,
   timeout: HOOK_SECONDS,
-  onFailure: 'block',
+  ...(tells === undefined && { onFailure: 'block' }),
 }));
 
 export const claudeCode: ClientFacts = {

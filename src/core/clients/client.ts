@@ -22,8 +22,9 @@ export interface Setup {
   baseUrl: string;
   /** It is written into files of the user only. A file of a project names TOOLGATE_API_KEY instead. */
   key: string;
-  /** The command line of the hook (command.ts). */
+  /** The command line of the hook (command.ts), for calls, and for events that go on also if it fails. */
   command: string;
+  telling: string;
 }
 
 export interface Entry {
@@ -37,6 +38,8 @@ export interface Entry {
   value: Json;
   /** For `append`: an item is ours if a text in it matches. */
   mark?: RegExp;
+  /** What a hook tells Toolgate, if it is not about calls. */
+  tells?: 'prompts' | 'results';
 }
 
 /** A path begins with `~/` (the home folder), with `%APPDATA%/`, or is relative to the project. */

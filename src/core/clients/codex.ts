@@ -45,7 +45,7 @@ export const codex: ClientFacts = {
   hooks: jsonFile(
     '~/.codex/hooks.json',
     '.codex/hooks.json',
-    grouped('codex', 'PreToolUse', ({ command }) => ({ type: 'command', command, timeout: HOOK_SECONDS })),
+    grouped('codex', 'PreToolUse', command => ({ type: 'command', command, timeout: HOOK_SECONDS })),
   ),
   managed: {
     file: MACHINE,
@@ -74,7 +74,7 @@ export const codex: ClientFacts = {
   fails: 'open',
   about:
     'Its tool calls are judged, those of its own tools and of MCP servers; input for a command that runs already is not. It fails open where Codex skips the hook: until you have trusted it, and when it takes too long.',
-  next: 'Restart Codex, and trust the hook with /hooks: until then Codex skips it. In a project, Codex also has to trust the project.',
+  next: 'Restart Codex, and trust its hooks with /hooks: until then Codex skips them. In a project, Codex also has to trust the project.',
   folder: everywhere('~/.codex'),
   programs: ['codex'],
   moved: [{ variable: 'CODEX_HOME', from: '~/.codex/', to: '/' }],

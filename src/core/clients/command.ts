@@ -13,8 +13,16 @@ export function hookCommand(
   pending: Pending = 'deny',
 ): string {
   const options = pending === 'deny' ? [] : ['--pending', pending];
-  const words = [...program, 'hook', agent, ...options].map(word => quoted(word, shell)).join(' ');
-  return `${shell === 'powershell' ? '& ' : ''}${words}${END[shell]}`;
+  return commandLine([...program, 'hook', agent, ...options], shell) + END[shell];
+}
+
+/** The same for prompts and results, which go on also if the program is not there. */
+export function tellingCommand(program: readonly string[], agent: ClientId, shell: Shell): string {
+  return commandLine([...program, 'hook', agent], shell) + GO_ON[shell];
+}
+
+function commandLine(words: readonly string[], shell: Shell): string {
+  return (shell === 'powershell' ? '& ' : '') + words.map(word => quoted(word, shell)).join(' ');
 }
 
 const REFUSED = "'Toolgate refused this call.'";
@@ -24,8 +32,13 @@ const END: Record<Shell, string> = {
   // Windows PowerShell 5 has no ||. A program that could not be started leaves the last exit code as it was: empty.
   powershell: `; if ($LASTEXITCODE -ne 0) { [Console]::Error.WriteLine(${REFUSED}); exit 2 }`,
 };
+const GO_ON: Record<Shell, string> = {
+  sh: ' || exit 0',
+  cmd: ' || exit 0',
+  powershell: '; exit 0',
+};
 /** The ends of command lines, also those that earlier versions wrote. */
-const ENDS = [...Object.values(END), '; if ($LASTEXITCODE -ne 0) { exit 2 }'];
+const ENDS = [...Object.values(END), ...Object.values(GO_ON), '; if ($LASTEXITCODE -ne 0) { exit 2 }'];
 
 function quoted(word: string, shell: Shell): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;

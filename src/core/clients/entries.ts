@@ -1,9 +1,10 @@
 // The pieces of which the files of several clients are made.
 
-import type { AgentName } from '../agents.ts';
+import { AGENTS, type AgentName } from '../agents.ts';
 import type { Json } from '../wire/json.ts';
 import {
   type ConfigFile,
+  type Entry,
   everywhere,
   type Format,
   type Scope,
@@ -28,19 +29,39 @@ export function jsonFile(user: string, project: string | null, entries: ConfigFi
 
 export const server = (value: Json) => ({ at: ['mcpServers', SERVER], how: 'set' as const, value });
 
+/** A hook, for events before a call or for those that tell something. `command` is the one that its events need. */
+type Hook = (command: string, setup: Setup, scope: Scope, tells?: Entry['tells']) => Json;
+
 /** A list of groups, each with a pattern for tools and the hooks for them, as Claude Code has it. */
-export function grouped(
-  agent: AgentName,
-  event: string,
-  hook: (setup: Setup, scope: Scope) => Json,
-): ConfigFile['entries'] {
+export function grouped(agent: AgentName, before: string, hook: Hook): ConfigFile['entries'] {
+  const mark = hookMark(agent);
   return (setup, scope) => [
     {
-      at: ['hooks', event],
+      at: ['hooks', before],
       how: 'append',
-      mark: hookMark(agent),
-      value: { matcher: '*', hooks: [hook(setup, scope)] },
+      mark,
+      value: { matcher: '*', hooks: [hook(setup.command, setup, scope)] },
     },
+    ...telling(agent).map(({ event, tells }) => ({
+      at: ['hooks', event],
+      how: 'append' as const,
+      mark,
+      tells,
+      // A prompt is of no tool.
+      value: {
+        ...(tells === 'results' && { matcher: '*' }),
+        hooks: [hook(setup.telling, setup, scope, tells)],
+      },
+    })),
+  ];
+}
+
+/** The events by which an agent tells what the person wrote, and what calls returned. */
+export function telling(agent: AgentName): { event: string; tells: 'prompts' | 'results' }[] {
+  const { prompts, results } = AGENTS[agent];
+  return [
+    ...prompts.map(event => ({ event, tells: 'prompts' as const })),
+    ...results.map(event => ({ event, tells: 'results' as const })),
   ];
 }
 

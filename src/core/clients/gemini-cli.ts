@@ -52,7 +52,7 @@ export const geminiCli: ClientFacts = {
   hooks: jsonFile(
     '~/.gemini/settings.json',
     '.gemini/settings.json',
-    grouped('gemini-cli', 'BeforeTool', ({ command, key }, scope) => ({
+    grouped('gemini-cli', 'BeforeTool', (command, { key }, scope) => ({
       name: geminiName(key, scope),
       type: 'command',
       command,

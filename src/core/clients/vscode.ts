@@ -2,7 +2,7 @@
 
 import { type ClientFacts, HOOK_SECONDS } from './client.ts';
 import { hookMark } from './command.ts';
-import { address, bearer, jsonFile, SERVER, XDG } from './entries.ts';
+import { address, bearer, jsonFile, SERVER, telling, XDG } from './entries.ts';
 
 const codeFolder = {
   linux: '~/.config/Code/User',
@@ -11,14 +11,21 @@ const codeFolder = {
 };
 
 export const vscode: ClientFacts = {
-  hooks: jsonFile('~/.copilot/hooks/toolgate.json', '.github/hooks/toolgate.json', ({ command }) => [
+  hooks: jsonFile('~/.copilot/hooks/toolgate.json', '.github/hooks/toolgate.json', setup => [
     { at: ['version'], how: 'default', value: 1 },
     {
       at: ['hooks', 'PreToolUse'],
       how: 'append',
       mark: hookMark('vscode'),
-      value: { type: 'command', command, timeout: HOOK_SECONDS },
+      value: { type: 'command', command: setup.command, timeout: HOOK_SECONDS },
     },
+    ...telling('vscode').map(({ event, tells }) => ({
+      at: ['hooks', event],
+      how: 'append' as const,
+      mark: hookMark('vscode'),
+      tells,
+      value: { type: 'command', command: setup.telling, timeout: HOOK_SECONDS },
+    })),
   ]),
   mcp: {
     format: 'json',

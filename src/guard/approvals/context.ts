@@ -12,6 +12,7 @@ import { findKey } from '../../store/keys.ts';
 import { findAudit, firstIdAt } from '../../store/log/audit.ts';
 import { searchAudit } from '../../store/log/audit-search.ts';
 import { findPolicyVersion } from '../../store/policies.ts';
+import type { RunMark } from '../../store/runs.ts';
 import { findSession } from '../../store/sessions.ts';
 import type { Deps } from '../deps.ts';
 import { AFTER_EVERY_ID } from '../ids.ts';
@@ -41,6 +42,8 @@ export interface Context {
   recentCalls: { at: number; serverName: string; toolName: string; decision: Decision }[];
   keyName: string;
   sessionLabel: string | null;
+  /** What the run had read when it asked. */
+  marks: RunMark[];
 }
 
 const EARLIER_MS = 30 * 86_400_000;
@@ -71,7 +74,14 @@ export async function contextOf(deps: Deps, approval: ApprovalRecord): Promise<C
     })),
     keyName: key?.name ?? '',
     sessionLabel: session?.label || null,
+    marks: marksOf(approval),
   };
+}
+
+/** The marks that the run had when it asked, the oldest first. */
+export function marksOf({ runMarks }: Pick<ApprovalRecord, 'runMarks'>): RunMark[] {
+  const marks: RunMark[] = runMarks === null ? [] : JSON.parse(runMarks);
+  return marks.sort((a, b) => a.since - b.since || (a.name < b.name ? -1 : 1));
 }
 
 /** A definition is what the tool server sent, so it may say anything. */

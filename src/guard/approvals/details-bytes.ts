@@ -7,7 +7,13 @@ import type { Field } from '../../core/approvals/details-room.ts';
 interface More extends Pick<Details, 'folder' | 'omitted' | 'omittedCharacters' | 'complete'> {
   /** The fields whose values are cut, by their place, with `characters`. */
   cut?: [number, number | null][];
+  /** A character for each field: whether its value is known. */
+  known?: string;
 }
+
+const YES = '1';
+const NO = '0';
+const UNSAID = '-';
 
 /**
  * As one flat list, which takes half as much room as an object where there are many small fields. A TextEncoder makes a
@@ -16,16 +22,24 @@ interface More extends Pick<Details, 'folder' | 'omitted' | 'omittedCharacters' 
 export function bytesOf({ question, inserted = [], fields, ...rest }: Details): Uint8Array {
   const cut = fields.flatMap(({ characters }, at) => (characters === undefined ? [] : [[at, characters]]));
   const flat = fields.flatMap(({ path, value }) => [path, value]);
-  const more = { ...rest, ...(cut.length > 0 && { cut }) };
+  const known = fields.map(each => (each.known === undefined ? UNSAID : each.known ? YES : NO)).join('');
+  const isSaid = known.includes(YES) || known.includes(NO);
+  const more = { ...rest, ...(cut.length > 0 && { cut }), ...(isSaid && { known }) };
   return new TextEncoder().encode(JSON.stringify([question, inserted, more, ...flat]));
 }
 
 export function readDetails(bytes: Uint8Array): Details {
   const [question, inserted, more, ...flat] = JSON.parse(new TextDecoder().decode(bytes));
-  const { cut = [], ...rest }: More = typeof more === 'number' ? asBefore(more, question, flat) : more;
+  const {
+    cut = [],
+    known = '',
+    ...rest
+  }: More = typeof more === 'number' ? asBefore(more, question, flat) : more;
   const fields: Field[] = [];
   for (let at = 0; at < flat.length; at += 2) fields.push({ path: flat[at], value: flat[at + 1] });
   for (const [at, characters] of cut) (fields[at] as Field).characters = characters;
+  for (const [at, field] of fields.entries())
+    if ((known[at] ?? UNSAID) !== UNSAID) field.known = known[at] === YES;
   return { question, ...(inserted.length > 0 && { inserted }), fields, ...rest };
 }
 

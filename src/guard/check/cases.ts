@@ -20,7 +20,7 @@ import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
 import type { Run } from './run.ts';
-import { openRuns, type RunCase, settle } from './run-cases.ts';
+import { type RunCase, type RunOpener, settle } from './run-cases.ts';
 import type { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
 
@@ -49,6 +49,7 @@ export function isCase(each: Group['cases'][number]): each is Case {
 export interface GroupMemory {
   policies: CompiledPolicies;
   annotations: Annotations;
+  runs: RunOpener;
 }
 
 export interface Group {
@@ -76,9 +77,9 @@ export async function readGroup(
   requests: readonly CheckRequest[],
   { memory, meters, turns }: Reading,
 ): Promise<Group> {
-  const facts = await readFacts(deps, tx, requests, meters);
+  const facts = await readFacts(deps, tx, requests, meters, memory.runs);
   const found = await withPolicies(tx, requests, facts, memory);
-  const runs = await openRuns(deps, tx, found.filter(isReady), facts.now);
+  const runs = await memory.runs.open(deps, tx, found, facts.now, facts.runs);
   const cases = evaluated(found, requests, facts, memory.annotations, turns);
   if (runs !== null) await settle(tx, runs, cases.filter(isCase));
   const { definitions, now, limitTime } = facts;
@@ -90,21 +91,27 @@ interface GroupFacts {
   definitions: DefinitionFacts;
   limitTime: LimitTime | null;
   toolDrift: Deps['settings']['toolDrift'];
+  /** The runs of those calls that probably have one. */
+  runs: Runs | null;
   now: number;
 }
 
 async function readFacts(
-  { now, settings: { toolDrift } }: Deps,
+  deps: Deps,
   tx: Transaction,
   requests: readonly CheckRequest[],
   meters: boolean,
+  opener: RunOpener,
 ): Promise<GroupFacts> {
-  const [credentials, definitions, limitTime] = await Promise.all([
+  const { now, settings } = deps;
+  const { toolDrift } = settings;
+  const [credentials, definitions, limitTime, runs] = await Promise.all([
     CredentialFacts.read(tx, requests),
     DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
     meters ? readTime(tx, now) : null,
+    opener.expect(deps, tx, requests),
   ]);
-  return { credentials, definitions, limitTime, toolDrift, now: now() };
+  return { credentials, definitions, limitTime, toolDrift, runs, now: now() };
 }
 
 /** A request whose credential is valid, with the policies that judge it. */
@@ -138,10 +145,6 @@ async function withPolicies(
       reading.map(each => each.request),
     );
   return found;
-}
-
-function isReady(each: Ready | GuardError): each is Ready {
-  return !(each instanceof GuardError);
 }
 
 function readsAnnotations(each: Ready | GuardError): each is Ready {

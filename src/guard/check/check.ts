@@ -20,6 +20,7 @@ import { LimitFacts, type Metered } from './limits.ts';
 import { MeteredCalls } from './metered-calls.ts';
 import { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Verdict } from './request.ts';
+import { RunOpener } from './run-cases.ts';
 import { decideCalls, type Round } from './round.ts';
 import { Shadows } from './shadow.ts';
 
@@ -148,6 +149,7 @@ export function newMemory(turns = new CallerTurns(), learner: Learner | null = n
     turns,
     policies: new CompiledPolicies(),
     annotations: new Annotations(),
+    runs: new RunOpener(),
     meteredCalls: new MeteredCalls(),
     learner,
   };

@@ -17,6 +17,8 @@ export interface Made {
   result: Verdict | GuardError;
   /** Set if people approved exactly this call. */
   approved?: boolean;
+  /** What has to be done once the call is committed, and before it is answered; null if there is nothing. */
+  first?: (() => Promise<void>) | null;
 }
 
 /** Returns what has to be done once the call is committed, and before it is answered; null if there is nothing. */
@@ -28,7 +30,7 @@ export function follow(
   { entry, result, approved }: Made,
 ): (() => Promise<void>) | null {
   const { request, considered, shadow } = each;
-  if (entry === null || result instanceof GuardError || request.call.unsent) return null;
+  if (entry === null || result instanceof GuardError) return null;
   const { policy } = considered;
   const judged = entry.shadow;
   if (shadow !== null && judged?.decision === 'allow')
@@ -49,9 +51,12 @@ export function follow(
   return () => learner.tryToLearn(run.handle, request.principal.keyId, namedInJson(args));
 }
 
-/** Nobody tells whether the person at the terminal let a call pass that they were asked about, so it counts as made. */
+/**
+ * Nobody tells whether the person at the terminal, or the proxy, let a call pass that was left to them, so it counts as
+ * made. The proxy follows it in the run of its own client, which may be another one.
+ */
 function mayBeMade({ decision, referenceId }: AuditEntry, { request: { handedTo } }: Case): boolean {
-  return decision === 'allow' || (decision === 'pending' && handedTo === 'terminal' && referenceId === null);
+  return decision === 'allow' || (decision === 'pending' && handedTo !== undefined && referenceId === null);
 }
 
 const ruleOf = (rules: readonly Rule[], index: number | null): Rule | undefined =>

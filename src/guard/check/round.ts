@@ -1,7 +1,6 @@
 // Decides the calls of one group, one after the other, by the facts that were read for them. It makes the entry of each,
 // and collects what is to be done once they are committed. A call whose rule asks for approval may open one.
 
-import { detailsOf } from '../../core/approvals/details.ts';
 import { type Decided, decide } from '../../core/decision/decide.ts';
 import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -12,12 +11,13 @@ import type { RepeatedApproval } from '../../store/usable-approvals.ts';
 import { ask, carriersFor } from '../approvals/ask.ts';
 import type { Carrier } from '../approvals/channels.ts';
 import type { Deps } from '../deps.ts';
-import { type AskingCalls, hasLarge } from './asking.ts';
+import type { AskingCalls } from './asking.ts';
 import { type Case, type Group, isCase } from './cases.ts';
 import { LATER, MOVED, type Outcome } from './commit.ts';
 import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
 import { follow, type Made } from './follow-run.ts';
 import { type Asking, receiverOf } from './freeing.ts';
+import { holdDetails } from './hold-details.ts';
 import type { Learner } from './learner.ts';
 import type { LimitFacts } from './limits.ts';
 import { attributesOf, type Verdict } from './request.ts';
@@ -64,6 +64,8 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
       results[index] = made.result;
     }
   }
+  // What approvers are shown says which of its values are known.
+  if (asking !== null && group.runs !== null) await group.runs.resolve(round.tx);
   return results;
 }
 
@@ -87,8 +89,8 @@ function stillApplies({ run, considered }: Case): boolean {
 function followRun(round: Round, each: Case, made: Made, index: number): void {
   const { runs } = round.group;
   if (each.run === null || runs === null) return;
-  const first = follow(runs, round.learner, each, each.run, made);
-  if (first === null) return;
+  const first = follow(runs, round.learner, each, each.run, made) ?? made.first;
+  if (!first) return;
   round.beforeAnswer ??= new Map();
   round.beforeAnswer.set(index, first);
 }
@@ -138,9 +140,11 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
     ? openApproval(round, calls, asking, entry, verdict, { carriers, marks: each.run?.run.shown ?? [] })
     : (before?.expiresAt ?? round.group.now);
   const referenceId = entry.referenceId as string;
+  const question = { referenceId, expiresAt };
   return {
     entry,
-    result: { ...verdict, ...waiting(round, calls, asking, { referenceId, whyNotFreed, expiresAt }) },
+    result: { ...verdict, ...waiting(calls, asking, { ...question, whyNotFreed }) },
+    first: holdDetails(round, calls, each, asking, question),
   };
 }
 
@@ -193,8 +197,7 @@ function openApproval(
 
 /** What a verdict says beside the decision about a call that waits for people. */
 function waiting(
-  round: Round,
-  calls: AskingCalls,
+  { approvals }: AskingCalls,
   asking: Asking,
   {
     referenceId,
@@ -202,29 +205,9 @@ function waiting(
     expiresAt,
   }: { referenceId: string; whyNotFreed: WhyNotFreed | null; expiresAt: number },
 ): Partial<Verdict> {
-  const { approvals } = calls;
   const { request } = asking;
   const lacking = approvals.lacking(asking);
   const message = pendingMessage(request, whyNotFreed, approvals.noteOf(asking), lacking);
   const until = request.surface === 'check' ? {} : { expiresAt, ...(lacking && { lacking }) };
-  holdDetails(round, calls, asking, referenceId, expiresAt);
   return { referenceId, message, ...until };
-}
-
-/** Details of large arguments take up to about 100 ms, and are made once the locks are released. */
-function holdDetails(
-  { deps, afterCommit }: Round,
-  { slice }: AskingCalls,
-  { rule, request }: Asking,
-  referenceId: string,
-  expiresAt: number,
-): void {
-  if (rule.show === undefined && rule.ask === undefined) return;
-  const make = () => detailsOf(rule, request.args, request.agent?.folder);
-  const made = hasLarge(request) ? undefined : slice.spend(make);
-  if (made === null) return;
-  afterCommit.push(() => {
-    const details = made ?? make();
-    if (details !== null) deps.details.hold(referenceId, details, expiresAt);
-  });
 }

@@ -2,6 +2,7 @@
 // conditions ask about were read.
 
 import type { Considered } from '../../core/decision/consider.ts';
+import { GuardError } from '../../core/errors.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { Deps } from '../deps.ts';
@@ -29,24 +30,51 @@ interface Judged {
   run: Run | null;
 }
 
-/** Gives each call its run. Null if no policy of the group uses marks or known values. */
-export async function openRuns(
-  deps: Deps,
-  tx: Transaction,
-  calls: readonly Judged[],
-  now: number,
-): Promise<Runs | null> {
-  const wanted = calls.filter(usesRuns);
-  if (wanted.length === 0) return null;
-  const runs = new Runs(deps, now);
-  await runs.open(tx, wanted);
-  for (const each of wanted) each.run = runs.of(each.request);
-  return runs;
+/**
+ * Gives calls their runs. It remembers which keys had policies that use runs, and reads theirs together with other facts,
+ * which saves a round trip and decides nothing.
+ */
+export class RunOpener {
+  readonly #keyIds = new Set<string>();
+
+  /** The runs of those requests that probably have one; null if there are none. */
+  async expect(deps: Deps, tx: Transaction, requests: readonly CheckRequest[]): Promise<Runs | null> {
+    if (this.#keyIds.size === 0) return null;
+    const likely = requests.filter(({ principal }) => this.#keyIds.has(principal.keyId));
+    if (likely.length === 0) return null;
+    const runs = new Runs(deps);
+    await runs.expect(tx, likely);
+    return runs;
+  }
+
+  /** Null if no policy of the group uses marks or known values. `expected` are those that were read before. */
+  async open(
+    deps: Deps,
+    tx: Transaction,
+    calls: readonly (Judged | GuardError)[],
+    now: number,
+    expected: Runs | null,
+  ): Promise<Runs | null> {
+    const wanted = calls.filter(each => this.#usesRuns(each));
+    if (wanted.length === 0) return null;
+    const runs = expected ?? new Runs(deps);
+    await runs.open(tx, wanted, now);
+    for (const each of wanted) each.run = runs.of(each.request);
+    return runs;
+  }
+
+  #usesRuns(each: Judged | GuardError): each is Judged {
+    if (each instanceof GuardError) return false;
+    const { request, policy, shadow } = each;
+    const uses = remembers(policy) || (shadow !== null && remembers(shadow));
+    const { keyId } = request.principal;
+    if (uses && this.#keyIds.size < MOST_KEYS) this.#keyIds.add(keyId);
+    else if (this.#keyIds.size > 0) this.#keyIds.delete(keyId);
+    return uses && !request.call.relayed;
+  }
 }
 
-function usesRuns({ request, policy, shadow }: Judged): boolean {
-  return !request.call.relayed && (remembers(policy) || (shadow !== null && remembers(shadow)));
-}
+const MOST_KEYS = 10_000;
 
 const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
 

@@ -3,10 +3,10 @@
 // whose policies use marks or known values have any of this.
 
 import type { Rule } from '../../core/policy/policy.ts';
-import type { Transaction } from '../../store/engine/db.ts';
+import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKnown, insertCalls, type ReportedCall } from '../../store/known-values.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
-import { findRuns, insertMarks, insertRun, retireRun, type StoredMark, touchRuns } from '../../store/runs.ts';
+import { type FoundRun, findRuns, insertMarks, insertRun, retireRun, type StoredMark, touchRuns } from '../../store/runs.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import type { CheckRequest } from './request.ts';
@@ -21,19 +21,28 @@ export interface RunWanted {
 
 export class Runs {
   readonly #deps: Deps;
-  readonly #now: number;
+  #now = 0;
+  /** What was read before it was known whose policies use runs. */
+  readonly #early = new Map<string, FoundRun | null>();
   readonly #byRef = new Map<string, Run>();
   readonly #ends = new Map<Run, number>();
   readonly #marks: StoredMark[] = [];
   readonly #calls: ReportedCall[] = [];
 
-  constructor(deps: Deps, now: number) {
+  constructor(deps: Deps) {
     this.#deps = deps;
-    this.#now = now;
+  }
+
+  /** Reads the runs of requests whose policies probably use them, together with other facts, which saves a round trip. */
+  async expect(tx: Transaction, requests: readonly RunWanted['request'][]): Promise<void> {
+    const refs = new Set(requests.map(({ principal, run }) => runRef(principal, run).ref));
+    for (const ref of refs) this.#early.set(ref, null);
+    for (const found of await findRuns(tx, [...refs])) this.#early.set(found.ref, found);
   }
 
   /** Reads the runs of these requests, and begins those that are not under way. */
-  async open(tx: Transaction, wanted: readonly RunWanted[]): Promise<void> {
+  async open(tx: Transaction, wanted: readonly RunWanted[], now: number): Promise<void> {
+    this.#now = now;
     const missing = await this.#read(tx, wanted);
     if (missing.length === 0) return;
     // All replicas begin runs in one order, so that they cannot deadlock.
@@ -46,7 +55,7 @@ export class Runs {
   /** Reads those that are under way, and returns what is missing, once for each run. */
   async #read(tx: Transaction, wanted: readonly RunWanted[]): Promise<RunWanted[]> {
     const byRef = new Map(wanted.map(each => [refOf(each), each]));
-    for (const found of await findRuns(tx, [...byRef.keys()])) {
+    for (const found of await this.#find(tx, [...byRef.keys()])) {
       if (found.endsAt <= this.#now) continue;
       const run = new Run(
         found,
@@ -57,6 +66,13 @@ export class Runs {
       byRef.delete(found.ref);
     }
     return [...byRef.values()];
+  }
+
+  async #find(tx: Transaction, refs: readonly string[]): Promise<FoundRun[]> {
+    const known = refs.map(ref => this.#early.get(ref));
+    this.#early.clear();
+    if (known.every(found => found !== undefined)) return known.filter(found => found !== null);
+    return findRuns(tx, refs);
   }
 
   async #begin(tx: Transaction, wanted: RunWanted): Promise<void> {
@@ -90,7 +106,7 @@ export class Runs {
   }
 
   /** Reads the values that conditions have asked for. False if they have asked for none. */
-  async resolve(tx: Transaction): Promise<boolean> {
+  async resolve(tx: Queries): Promise<boolean> {
     const asked = [...this.#byRef.values()].flatMap(run => run.takeUnread().map(digest => ({ run, digest })));
     if (asked.length === 0) return false;
     const found = await findKnown(

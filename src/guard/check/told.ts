@@ -53,8 +53,8 @@ export class Told {
     const principal: Principal = { kind: 'session', keyId, sessionId: id, scope: null };
     const speaker: Speaker = { principal, surface: 'check', run: undefined };
     const run = await this.#deps.db.transaction({}, async tx => {
-      const runs = new Runs(this.#deps, this.#deps.now());
-      await runs.open(tx, [{ request: speaker, sessionEndsAt: expiresAt }]);
+      const runs = new Runs(this.#deps);
+      await runs.open(tx, [{ request: speaker, sessionEndsAt: expiresAt }], this.#deps.now());
       return runs.of(speaker)?.handle ?? null;
     });
     if (run !== null) await this.#learner.learn(run, keyId, namedInJson([...texts]));
@@ -87,8 +87,8 @@ export class Told {
       const now = this.#deps.now();
       const live = await this.#usingKnown(tx, speaker, now);
       if (live === null) return null;
-      const runs = new Runs(this.#deps, now);
-      await runs.open(tx, [{ request: speaker, sessionEndsAt: live.sessionEndsAt }]);
+      const runs = new Runs(this.#deps);
+      await runs.open(tx, [{ request: speaker, sessionEndsAt: live.sessionEndsAt }], now);
       runs.write(tx);
       const run = runs.of(speaker);
       return run && use(tx, run.handle, text => run.digest(text));

@@ -9,6 +9,7 @@ import { SURFACES } from '../../core/text/surface.ts';
 import { NOTIFICATION_STATUSES } from '../../store/notifications.ts';
 import { isoTime, uuid, votes } from '../serving/fields.ts';
 import { forwarded } from './audit-fields.ts';
+import { runMark } from './runs.ts';
 
 const time = isoTime.nullable();
 
@@ -94,6 +95,9 @@ export const context = z
       .meta({ description: 'The last ten calls of the session, or of the key.' }),
     keyName: z.string(),
     sessionLabel: z.string().nullable(),
+    marks: z.array(runMark).meta({
+      description: 'What the run had read when it asked. Empty if its policy uses no marks.',
+    }),
   })
   .meta({ description: 'What is known about the question from what is stored anyway.' });
 
@@ -133,6 +137,10 @@ const shownOfCall = {
           value: z.string(),
           characters: z.int().nullable().optional().meta({
             description: 'Where the value is cut: how many characters it has; null if they were not counted.',
+          }),
+          known: z.boolean().optional().meta({
+            description:
+              'Whether somebody who is trusted had named the value in this run when the question was asked. Absent if the policy uses no known values, and for values that `known()` does not take.',
           }),
         }),
       ),

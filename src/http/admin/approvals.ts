@@ -18,6 +18,7 @@ import { before, iso, isoOrNull, list, page, paged } from '../serving/fields.ts'
 import { actorOf, answererOf, type Route, route } from '../serving/route.ts';
 import { approval, type context, listedApproval, waiting, wholeApproval } from './approval-fields.ts';
 import { showOutcome } from './audit-fields.ts';
+import { showMark } from './runs.ts';
 
 function showDetails({ details, ...rest }: ShownDetails) {
   if (details === undefined) return rest;
@@ -25,12 +26,13 @@ function showDetails({ details, ...rest }: ShownDetails) {
   return { ...rest, details: shown, ...(inserted && { detailsInserted: inserted }) };
 }
 
-function showContext({ earlier, recentCalls, ...rest }: Context): z.output<typeof context> {
+function showContext({ earlier, recentCalls, marks, ...rest }: Context): z.output<typeof context> {
   return {
     ...rest,
     rule: rest.rule && { ...rest.rule, when: [...rest.rule.when] },
     earlier: { ...earlier, lastAt: isoOrNull(earlier.lastAt) },
     recentCalls: recentCalls.map(each => ({ ...each, at: iso(each.at) })),
+    marks: marks.map(showMark),
   };
 }
 

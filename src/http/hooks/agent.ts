@@ -2,7 +2,7 @@
 // says which events it sends, what they look like, and how it wants to be answered.
 
 import { agentCallOf } from '../../core/agents/acts-of.ts';
-import { type AgentName, type Events, isAgent, type Pending } from '../../core/agents.ts';
+import { type AgentName, type Events, isAgent, type Pending, tells } from '../../core/agents.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/entries.ts';
 import type { HandedTo } from '../../core/decision/reason.ts';
 import { GuardError, invalidInput } from '../../core/errors.ts';
@@ -25,9 +25,22 @@ export interface Output {
   exitCode: number;
 }
 
+/** A call whose result an event tells. Without a value the call has failed, or its result is not there in full. */
+export interface Returned {
+  call: ToolCall;
+  args: Json | undefined;
+  value: Json | undefined;
+}
+
 export interface AgentDoor {
   /** The call that an event is about, or null if it is about none. It throws for an event that it does not know. */
   readCall: (event: JsonObject) => DoorCall | null;
+  /** What stands for the person's words, in an event that tells a prompt. */
+  readPrompt?: (event: JsonObject) => Json | undefined;
+  /** The result that an event tells; null for one that another event tells. */
+  readResult?: (event: JsonObject) => Returned | null;
+  /** The name of an event, if it does not always say it. */
+  nameOf?: (event: JsonObject) => string | null;
   /** The answers that the agent understands for a call that waits, besides a denial. */
   ways?: (event: JsonObject) => readonly Pending[];
   /** What its command writes and returns. */
@@ -59,10 +72,11 @@ export function reasonOf({ message }: GuardError): string {
   return `Toolgate gave no verdict, so this call is refused. ${message}`;
 }
 
-/** Whether an event is about a call. It throws for an unknown event, which is in neither list. */
-export function isCall(name: string | null, calls: readonly string[], { others }: Events): boolean {
+/** Whether an event is about a call. It throws for an unknown event, which is in none of the lists. */
+export function isCall(name: string | null, calls: readonly string[], events: Events): boolean {
   if (name !== null && calls.includes(name)) return true;
-  if (name !== null && others.includes(name)) return false;
+  if (name !== null && events.others.includes(name)) return false;
+  if (tells(name, events) !== null) return false;
   throw new GuardError(
     'invalid_input',
     'Toolgate does not know this kind of event, so it cannot tell whether a call may proceed.',

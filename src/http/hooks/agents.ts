@@ -17,11 +17,21 @@ import {
   output,
   reasonOf,
 } from './agent.ts';
+import { named, tell, toldIn } from './agent-told.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
 import { cursor } from './cursor.ts';
-import { DOOR, doorRoute, proxied, questionOf, receiverOf, refused, undecided } from './door.ts';
+import {
+  DOOR,
+  type DoorCall,
+  doorRoute,
+  proxied,
+  questionOf,
+  receiverOf,
+  refused,
+  undecided,
+} from './door.ts';
 import { geminiCli } from './gemini-cli.ts';
 import { goose } from './goose.ts';
 import { grok } from './grok.ts';
@@ -67,21 +77,31 @@ const written = z.object({
 
 function overHttp(agent: HttpAgent): Route {
   const { name, readCall, answer } = agent;
+  const refuse = (error: GuardError, body: JsonObject | null) =>
+    body !== null && toldIn(agent, body) !== null
+      ? {}
+      : answer({ decision: 'deny', reason: reasonOf(error) }, body);
   return doorRoute({
     surface: name,
     path: `/v1/hooks/${name}`,
     summary: `Judge an event of ${surfaceName(name)}`,
     description:
-      'The answer is 200 in the shape that the agent expects, also for refusals. An event that is not about a call is answered with `{}`, and nothing is recorded.',
+      'The answer is 200 in the shape that the agent expects, also for refusals. An event that is not about a call is answered with `{}`, and leaves no audit entry; a prompt and the result of a trusted call make values known.',
     body: event,
-    readCall: body => readCall(body) ?? Response.json({}),
+    readCall: body => callIn(agent, body) ?? Response.json({}),
+    tell: incoming => tell(agent, incoming),
     answer: (verdict, body) => answer(agentAnswerOf(verdict, 'deny', receiverOf(readCall(body)?.call)), body),
-    refuse: (error, body) => answer({ decision: 'deny', reason: reasonOf(error) }, body),
+    refuse,
   });
 }
 
+function callIn({ name, readCall }: Agent, body: JsonObject): DoorCall | null {
+  const call = readCall(body);
+  return call === null ? null : named(name, body, call);
+}
+
 function byCommand(agent: Agent): Route {
-  const { name, readCall, speak } = agent;
+  const { name, speak } = agent;
   return route({
     ...DOOR,
     method: 'POST',
@@ -93,8 +113,12 @@ function byCommand(agent: Agent): Route {
     answers: { 200: { description: 'The output of the command.', schema: written } },
     handle: async incoming => {
       const { services, body, query, identifyMs } = incoming;
-      const call = readCall(body);
-      if (call === null) return undecided(incoming, Response.json(output(AGENTS[name].nothing ?? '')));
+      const call = callIn(agent, body);
+      if (call === null) {
+        const answer = await undecided(incoming, Response.json(nothing(name)));
+        await tell(agent, incoming);
+        return answer;
+      }
       const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);
       if (waits === 'ask') question.handedTo ??= 'terminal';
@@ -110,8 +134,13 @@ function wayOf({ ways }: Agent, body: JsonObject, wanted: Pending = 'deny'): Pen
   return ways?.(body).includes(wanted) ? wanted : 'deny';
 }
 
-function refusalOf({ refuse = blocked }: Agent, error: GuardError, body: JsonObject | null): Output {
+/** What cannot be recorded of a prompt or a result is not known, and both go on. */
+function refusalOf(agent: Agent, error: GuardError, body: JsonObject | null): Output {
+  const { name, refuse = blocked } = agent;
+  if (body !== null && toldIn(agent, body) !== null) return nothing(name);
   return refuse(reasonOf(error), body);
 }
+
+const nothing = (name: AgentName): Output => output(AGENTS[name].nothing ?? '');
 
 export const agentRoutes: Route[] = [...OVER_HTTP.map(overHttp), ...BY_COMMAND.map(byCommand)];

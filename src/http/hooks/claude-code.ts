@@ -1,7 +1,7 @@
 // Claude Code, and the agents that speak like it: Qwen Code and Qoder. The facts are in test/vectors/hooks/claude-code.
 
 import { AGENTS, type AgentName, eventName } from '../../core/agents.ts';
-import type { JsonObject } from '../../core/wire/json.ts';
+import type { Json, JsonObject } from '../../core/wire/json.ts';
 import {
   type AgentAnswer,
   argumentsIn,
@@ -10,6 +10,7 @@ import {
   isCall,
   json,
   namedCall,
+  type Returned,
   textIn,
 } from './agent.ts';
 import type { DoorCall } from './door.ts';
@@ -18,6 +19,8 @@ const CALLS = ['PreToolUse', 'PermissionRequest'];
 
 export const claudeCode: HttpDoor = {
   readCall: event => callInEvent('claude-code', event),
+  readPrompt: promptInEvent,
+  readResult: event => resultInEvent('claude-code', event),
   ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
   answer: answerOf,
   speak: (answer, event) => json(answerOf(answer, event)),
@@ -33,8 +36,19 @@ export function answerOf(answer: AgentAnswer, event: JsonObject | null): JsonObj
  */
 export function callInEvent(agent: AgentName, event: JsonObject, callOf = namedCall): DoorCall | null {
   if (!isCall(nameOf(event), CALLS, AGENTS['claude-code'])) return null;
-  const call = callOf(agent, textIn(event, 'tool_name'));
-  return inFolder(agent, { call, args: argumentsIn(event, 'tool_input') }, event['cwd']);
+  return inFolder(agent, calledInEvent(agent, event, callOf), event['cwd']);
+}
+
+export function resultInEvent(agent: AgentName, event: JsonObject, callOf = namedCall): Returned {
+  return { ...calledInEvent(agent, event, callOf), value: event['tool_response'] };
+}
+
+export function promptInEvent(event: JsonObject): Json | undefined {
+  return event['prompt'];
+}
+
+function calledInEvent(agent: AgentName, event: JsonObject, callOf: typeof namedCall) {
+  return { call: callOf(agent, textIn(event, 'tool_name')), args: argumentsIn(event, 'tool_input') };
 }
 
 const nameOf = (event: JsonObject): string | null => eventName(event, AGENTS['claude-code']);

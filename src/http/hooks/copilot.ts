@@ -3,7 +3,7 @@
 
 import { AGENTS, eventName } from '../../core/agents.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
-import type { JsonObject } from '../../core/wire/json.ts';
+import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import {
   type AgentAnswer,
   argumentsIn,
@@ -21,15 +21,11 @@ const PERMISSION = ['PermissionRequest', 'permissionRequest'];
 export const copilot: HttpDoor = {
   readCall: event => {
     if (!isCall(nameOf(event), [...BEFORE, ...PERMISSION], AGENTS.copilot)) return null;
-    const snake = event['tool_name'] !== undefined;
-    const name = textIn(event, snake ? 'tool_name' : 'toolName');
-    const camel = event['toolArgs'] === undefined ? 'toolInput' : 'toolArgs';
-    const args = argumentsIn(event, snake ? 'tool_input' : camel);
-    const call: ToolCall = namedCall('copilot', name);
-    // Tools of MCP servers are `<server>-<tool>`.
-    if (call.serverName === 'copilot' && name.includes('-')) call.renamed = 'copilot';
-    return inFolder('copilot', { call, args }, event['cwd']);
+    return inFolder('copilot', calledIn(event), event['cwd']);
   },
+  nameOf,
+  readPrompt: event => event['prompt'],
+  readResult: event => ({ ...calledIn(event), value: resultText(event) }),
   /** If a request for permission gets no decision, Copilot CLI decides by its own rules, which may allow the call. */
   ways: event => (BEFORE.includes(eventName(event, AGENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,
@@ -46,12 +42,32 @@ export function answerOf(answer: AgentAnswer, event: JsonObject | null): JsonObj
   return { ...permission(answer), ...beforeUse(answer) };
 }
 
-/** An event in camelCase that names a tool and no result of it is the one before the tool is used. */
+function calledIn(event: JsonObject): { call: ToolCall; args: JsonObject | undefined } {
+  const snake = event['tool_name'] !== undefined;
+  const name = textIn(event, snake ? 'tool_name' : 'toolName');
+  const camel = event['toolArgs'] === undefined ? 'toolInput' : 'toolArgs';
+  const args = argumentsIn(event, snake ? 'tool_input' : camel);
+  const call: ToolCall = namedCall('copilot', name);
+  // Tools of MCP servers are `<server>-<tool>`.
+  if (call.serverName === 'copilot' && name.includes('-')) call.renamed = 'copilot';
+  return { call, args };
+}
+
+/** What the model is given of a result. */
+export function resultText(event: JsonObject): Json | undefined {
+  const result = event['tool_result'] ?? event['toolResult'];
+  if (!isObject(result)) return undefined;
+  const isSuccess = (result['result_type'] ?? result['resultType']) === 'success';
+  return isSuccess ? (result['text_result_for_llm'] ?? result['textResultForLlm']) : undefined;
+}
+
+/** An event in camelCase does not say its name: it is known by what it has. */
 function nameOf(event: JsonObject): string | null {
   const name = eventName(event, AGENTS.copilot);
-  const isBefore =
-    event['toolName'] !== undefined && event['toolResult'] === undefined && event['error'] === undefined;
-  return name ?? (isBefore ? 'preToolUse' : null);
+  if (name !== null || event['error'] !== undefined) return name;
+  if (event['toolName'] !== undefined)
+    return event['toolResult'] === undefined ? 'preToolUse' : 'postToolUse';
+  return event['prompt'] === undefined ? null : 'userPromptSubmitted';
 }
 
 const beforeUse = ({ decision, reason }: AgentAnswer): JsonObject => ({

@@ -4,7 +4,7 @@
 
 import { AGENTS, eventName } from '../../core/agents.ts';
 import { GuardError } from '../../core/errors.ts';
-import type { Json, JsonObject } from '../../core/wire/json.ts';
+import { type Json, type JsonObject, MAX_CHECK_VALUES, parseJson } from '../../core/wire/json.ts';
 import { type AgentDoor, argumentsIn, inFolder, isCall, json, serverCall, textIn } from './agent.ts';
 import type { DoorCall } from './door.ts';
 
@@ -12,7 +12,11 @@ const SHELL = 'beforeShellExecution';
 const MCP = 'beforeMCPExecution';
 const TOOL = 'preToolUse';
 /** Events about one thing each, with our name for it, and the fields that are its arguments. */
-const SINGLE: Record<string, { tool: string; fields: string[] }> = {
+interface Single {
+  tool: string;
+  fields: string[];
+}
+const SINGLE: Record<string, Single> = {
   [SHELL]: { tool: 'shell', fields: ['command'] },
   beforeReadFile: { tool: 'read_file', fields: ['file_path'] },
   beforeTabFileRead: { tool: 'tab_read_file', fields: ['file_path'] },
@@ -26,7 +30,20 @@ export const cursor: AgentDoor = {
     if (!isCall(name, CALLS, AGENTS.cursor)) return null;
     if (name === MCP) return mcpCall(event);
     if (name === TOOL) return toolCall(event);
-    return singleCall(SINGLE[name as string] as (typeof SINGLE)[string], event);
+    return singleCall(SINGLE[name as string] as Single, event);
+  },
+  readPrompt: event => event['prompt'],
+  readResult: event => {
+    switch (nameOf(event)) {
+      case 'afterMCPExecution':
+        return { ...mcpCall(event), value: parsed(event['result_json']) };
+      case 'afterShellExecution':
+        return { ...singleCall(SINGLE[SHELL] as Single, event), value: event['output'] };
+      default: {
+        const call = toolCall(event);
+        return call === null ? null : { ...call, value: parsed(event['tool_output']) };
+      }
+    }
   },
   /** Only for these two events can Cursor ask the person. */
   ways: event => ([SHELL, MCP].includes(nameOf(event) ?? '') ? ['ask'] : []),
@@ -58,11 +75,21 @@ function toolCall(event: JsonObject): DoorCall | null {
   return inFolder('cursor', { call, args: argumentsIn(event, 'tool_input') }, folderIn(event));
 }
 
-function singleCall({ tool, fields }: { tool: string; fields: string[] }, event: JsonObject): DoorCall {
+function singleCall({ tool, fields }: Single, event: JsonObject): DoorCall {
   textIn(event, fields[0] as string);
   const given = fields.filter(field => event[field] !== undefined && event[field] !== null);
   const args = Object.fromEntries(given.map(field => [field, event[field]])) as JsonObject;
   return inFolder('cursor', { call: { serverName: 'cursor', toolName: tool }, args }, folderIn(event));
+}
+
+/** Results of tools are texts, most of them of JSON, which says whether the call failed. */
+function parsed(text: Json | undefined): Json | undefined {
+  if (typeof text !== 'string') return text;
+  try {
+    return parseJson(text, MAX_CHECK_VALUES);
+  } catch {
+    return text;
+  }
 }
 
 /** The working folder, or the only folder that is open. */

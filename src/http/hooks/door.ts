@@ -49,6 +49,8 @@ export interface Door<Body> {
    * and nothing recorded.
    */
   readCall: (body: Body, request: Request, config: Config) => DoorCall | Response;
+  /** Takes what such an event tells. */
+  tell?: (incoming: Incoming<Body, unknown>) => Promise<void>;
   answer: (verdict: Verdict, body: Body) => object | Response;
   /** `body` is null if it could not be read. */
   refuse: (error: GuardError, body: Body | null) => object | Response;
@@ -93,7 +95,11 @@ export function refused(error: GuardError, answer: object | Response): Response 
 async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, body, request, identifyMs } = incoming;
   const doorCall = door.readCall(body, request, services.config);
-  if (doorCall instanceof Response) return undecided(incoming, doorCall);
+  if (doorCall instanceof Response) {
+    const answer = await undecided(incoming, doorCall);
+    await door.tell?.(incoming);
+    return answer;
+  }
   const question = questionOf(door.surface, await proxied(doorCall, incoming), incoming);
   return submitCheck(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));
 }

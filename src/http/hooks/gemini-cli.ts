@@ -12,14 +12,23 @@ import { type AgentDoor, argumentsIn, inFolder, isCall, json, serverCall, textIn
 export const geminiCli: AgentDoor = {
   readCall: event => {
     if (!isCall(eventName(event, AGENTS['gemini-cli']), ['BeforeTool'], AGENTS['gemini-cli'])) return null;
-    const name = textIn(event, 'tool_name');
-    const args = argumentsIn(event, 'tool_input');
-    return inFolder('gemini-cli', { call: callOf(event, name), args }, event['cwd']);
+    return inFolder('gemini-cli', calledIn(event), event['cwd']);
+  },
+  readPrompt: event => event['prompt'],
+  readResult: event => {
+    const response = event['tool_response'];
+    const isWhole = isObject(response) && (response['error'] ?? null) === null;
+    return { ...calledIn(event), value: isWhole ? response['llmContent'] : undefined };
   },
   // Gemini CLI could also ask the person, but if nobody is there (`gemini -p`) it waits forever, and its event does not
   // say so.
   speak: ({ decision, reason }) => json(decision === 'allow' ? { decision } : { decision, reason }),
 };
+
+function calledIn(event: JsonObject) {
+  const call = callOf(event, textIn(event, 'tool_name'));
+  return { call, args: argumentsIn(event, 'tool_input') };
+}
 
 function callOf(event: JsonObject, name: string): ToolCall {
   const context = event['mcp_context'];

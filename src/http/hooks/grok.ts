@@ -28,13 +28,22 @@ export const grok: HttpDoor = {
         'too_large',
         'Grok has cut the arguments of this call off, so they cannot be judged.',
       );
-    const tool = textIn(event, 'toolName');
-    const args = argumentsIn(event, 'toolInput');
-    return inFolder('grok', { call: extensionCall('grok', tool), args }, event['cwd']);
+    return inFolder('grok', calledIn(event), event['cwd']);
   },
+  readPrompt: event => event['prompt'],
+  // It cuts results off as well.
+  readResult: event => ({
+    ...calledIn(event),
+    value: event['toolResultTruncated'] === true ? undefined : event['toolResult'],
+  }),
   answer: answerOf,
   speak: answer => json(answerOf(answer)),
 };
+
+function calledIn(event: JsonObject) {
+  const call = extensionCall('grok', textIn(event, 'toolName'));
+  return { call, args: argumentsIn(event, 'toolInput') };
+}
 
 function answerOf({ decision, reason }: AgentAnswer): JsonObject {
   return { decision, reason };

@@ -23,8 +23,7 @@ export const windsurf: AgentDoor = {
   readCall: event => {
     const name = eventName(event, AGENTS.windsurf);
     if (!isCall(name, CALLS, AGENTS.windsurf)) return null;
-    const about = event['tool_info'];
-    if (!isObject(about)) throw invalidInput([{ path: '/tool_info', message: 'must be an object' }]);
+    const about = aboutOf(event);
     if (name === MCP) return mcpCall(about);
     const call = { serverName: 'windsurf', toolName: (name as string).slice('pre_'.length) };
     if (name !== COMMAND) return inFolder('windsurf', { call, args: about }, null);
@@ -32,8 +31,15 @@ export const windsurf: AgentDoor = {
     textIn(args, 'command_line');
     return inFolder('windsurf', { call, args }, cwd);
   },
+  readPrompt: event => aboutOf(event)['user_prompt'],
+  readResult: event => ({ ...mcpCall(aboutOf(event)), value: aboutOf(event)['mcp_result'] }),
   speak: ({ decision, reason }) => (decision === 'allow' ? output('') : blocked(reason)),
 };
+
+function aboutOf({ tool_info: about }: JsonObject): JsonObject {
+  if (isObject(about)) return about;
+  throw invalidInput([{ path: '/tool_info', message: 'must be an object' }]);
+}
 
 function mcpCall(about: JsonObject): DoorCall {
   const call = serverCall(textIn(about, 'mcp_server_name'), textIn(about, 'mcp_tool_name'));

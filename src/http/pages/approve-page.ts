@@ -15,6 +15,7 @@ import {
   type Insight,
   LOCAL_TIMES,
   PARTS_STYLE,
+  readShown,
   recentShown,
   time,
   voteShown,
@@ -79,6 +80,7 @@ export function askPage(facts: ApprovalFacts, ask: Ask): Response {
       ask.action === null ? 'May this tool call run?' : HEADINGS[ask.action],
       html`<p class="soft">The agent with the key <b>${named(facts.keyName)}</b> asked to call ${fullName(facts)}${facts.personEmail === null ? null : html` for <b>${named(facts.personEmail)}</b>`}. It has not run.</p>
 ${driftShown(insight)}
+${readShown(insight, facts.createdAt)}
 ${detailsShown(insight)}
 ${factList(facts, now, insight)}
 ${recentShown(insight, ask.inSession ? 'session' : 'key')}

@@ -5,6 +5,7 @@
 import { answeredBy, earlierCounts } from '../../core/approvals/approval.ts';
 import { DETAILS_GONE, type Details, questionParts } from '../../core/approvals/details.ts';
 import { BEGINNING } from '../../core/approvals/details-room.ts';
+import { clockUtc, HAS_READ, NOT_NAMED } from '../../core/approvals/read-marks.ts';
 import { languageOf, partsOf } from '../../core/text/colours.ts';
 import { joinName } from '../../core/text/name.ts';
 import { codePoints } from '../../core/text/text-length.ts';
@@ -34,7 +35,7 @@ export interface Insight {
   shown: ShownDetails;
   /** Who has approved, if a group has to. */
   approvedBy: readonly string[];
-  context: Pick<Context, 'toolDescription' | 'drifted' | 'earlier' | 'recentCalls'>;
+  context: Pick<Context, 'toolDescription' | 'drifted' | 'earlier' | 'recentCalls' | 'marks'>;
 }
 
 export const PARTS_STYLE = `
@@ -45,6 +46,9 @@ export const PARTS_STYLE = `
 .values > div + div { border-top: 1px solid var(--line); }
 .values dt { color: var(--soft); font-family: var(--mono); font-size: 0.9em; overflow-wrap: anywhere; }
 .values dd { font-family: var(--mono); font-size: 0.95em; white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; min-width: 0; }
+.values dd:has(> .unnamed) { display: flex; flex-wrap: wrap-reverse; align-items: baseline; gap: 0.1rem 0.75rem; }
+.values dd > :first-child { min-width: 0; }
+.unnamed { color: light-dark(#b3261e, #ff9a94); font-family: system-ui, sans-serif; font-size: 0.9em; font-weight: 600; }
 .values details { border: 0; padding: 0; }
 .values summary { white-space: normal; cursor: pointer; }
 .values .whole { display: block; max-height: 60vh; margin-top: 0.4rem; padding: 0.5rem; overflow: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--sheet); }
@@ -67,9 +71,13 @@ export const LOCAL_TIMES = `
 const local = new Intl.DateTimeFormat(undefined, {
   day: 'numeric', month: 'long', year: 'numeric', hour: '2-digit', minute: '2-digit', timeZoneName: 'short',
 });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const today = new Date().toDateString();
 for (const each of document.querySelectorAll('time')) {
+  const at = new Date(each.dateTime);
+  const isShort = each.className === 'clock' && at.toDateString() === today;
   each.title = each.textContent;
-  each.textContent = local.format(new Date(each.dateTime));
+  each.textContent = (isShort ? clock : local).format(at);
 }
 `;
 
@@ -90,8 +98,9 @@ function part({ text, given }: ReturnType<typeof questionParts>[number]): Html {
 }
 
 /** A long value is folded: its beginning and its length are shown, and all of it once somebody opens it. */
-function value({ path, value }: Details['fields'][number]): Html {
-  return html`<div><dt>${named(path)}</dt><dd>${isLong(value) ? folded(path, value) : html`<bdi>${coloured(path, value, visibleLines(value))}</bdi>`}</dd></div>`;
+function value({ path, value, known }: Details['fields'][number]): Html {
+  const remark = known === false ? html`<span class="unnamed">${NOT_NAMED}</span>` : null;
+  return html`<div><dt>${named(path)}</dt><dd>${isLong(value) ? folded(path, value) : html`<bdi>${coloured(path, value, visibleLines(value))}</bdi>`}${remark}</dd></div>`;
 }
 
 /** A longer value has no colours: the page would be several times as large. */
@@ -131,6 +140,16 @@ export function driftShown({ context: { drifted } }: Insight): Html | null {
   return drifted
     ? html`<p class="notice warning">This tool has changed: its definition differs from the one that was accepted.</p>`
     : null;
+}
+
+/** What the run had read when it asked; nothing if it had no marks. */
+export function readShown({ context: { marks } }: Insight, askedAt: number): Html | null {
+  if (marks.length === 0) return null;
+  const each = marks.map(
+    (mark, at) =>
+      html`${at === 0 ? '' : ', '}<b>${named(mark.name)}</b> (${fullName(mark)}, ${clockOf(mark.since, askedAt)})`,
+  );
+  return html`<p class="notice">${HAS_READ} ${each}</p>`;
 }
 
 /** Who has approved is only shown to whoever may answer. */
@@ -221,6 +240,13 @@ export function time(ms: number): Html {
   const parts = Object.fromEntries(MINUTES.formatToParts(at).map(part => [part.type, part.value]));
   const { day = '', month = '', year = '', hour = '', minute = '' } = parts;
   return html`<time datetime="${at.toISOString()}">${day} ${month} ${year}, ${hour}:${minute} UTC</time>`;
+}
+
+/** The time of day, if it is that of the day on which the question was asked. */
+function clockOf(ms: number, askedAt: number): Html {
+  const since = new Date(ms).toISOString();
+  const words = clockUtc(since, new Date(askedAt).toISOString());
+  return html`<time class="clock" datetime="${since}">${words}</time>`;
 }
 
 const SPANS = [

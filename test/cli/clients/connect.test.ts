@@ -65,7 +65,7 @@ describe.each([...CLIENT_IDS])('%s', id => {
     expect(home.all()).toEqual(after);
     const { clients } = JSON.parse((await home.connect('--list --json')).out);
     const listed = clients.find(({ client }: { client: string }) => client === id);
-    expect(listed.user).toEqual(IN_PROJECT.includes(id) ? ['hooks', 'mcp'] : ['mcp']);
+    expect(listed.user).toEqual(IN_PROJECT.includes(id) ? ['hooks', 'prompts', 'results', 'mcp'] : ['mcp']);
 
     await home.connect(`${id} --remove --yes`);
     expect(home.all()).toEqual(before);
@@ -561,14 +561,62 @@ test('the list, for a new user', async () => {
   const home = new Home({ '.claude/x': '', 'bin/goose': '' });
   await home.connect('cursor --project --yes', null, withKey);
   const { out } = await home.connect('--list', null, { PATH: join(home.folder, 'bin') });
-  expect(out).toBe(`CLIENT          FOUND  USER  THIS PROJECT  FAILS
-claude-code     yes    no    no            closed
-codex           no     no    no            open
-cursor          no     no    hooks, MCP    closed
-vscode          no     no    no            open
-gemini-cli      no     no    no            open
-claude-desktop  no     no    -             closed
-windsurf        no     no    -             closed
-goose           yes    no    -             closed
+  expect(out).toBe(`CLIENT          FOUND  USER  THIS PROJECT                  FAILS
+claude-code     yes    no    no                            closed
+codex           no     no    no                            open
+cursor          no     no    hooks, prompts, results, MCP  closed
+vscode          no     no    no                            open
+gemini-cli      no     no    no                            open
+claude-desktop  no     no    -                             closed
+windsurf        no     no    -                             closed
+goose           yes    no    -                             closed
 `);
+});
+
+const HOOKS: Record<string, string> = {
+  'claude-code': '.claude/settings.json',
+  codex: '.codex/hooks.json',
+  cursor: '.cursor/hooks.json',
+  vscode: '.copilot/hooks/toolgate.json',
+  'gemini-cli': '.gemini/settings.json',
+};
+
+/** Makes the hooks those of an earlier version, which knew of calls alone. */
+function makeOlder(home: Home, id: string): void {
+  const memory = JSON.parse(home.read('.config/toolgate/connected.json'));
+  const path = join(home.folder, HOOKS[id] as string);
+  const { edits } = memory.files[path] as { edits: { inserted: string; removed: string }[] };
+  const isTelling = ({ inserted }: { inserted: string }) => inserted.includes('|| exit 0');
+  let text = home.read(HOOKS[id] as string);
+  for (const { inserted, removed } of edits.toReversed().filter(isTelling))
+    text = text.replace(inserted, () => removed);
+  expect(text).not.toContain('|| exit 0');
+  expect(text).toContain('exit 2');
+  home.write(HOOKS[id] as string, text);
+  memory.files[path].edits = edits.filter(edit => !isTelling(edit));
+  home.write('.config/toolgate/connected.json', JSON.stringify(memory));
+}
+
+describe.each(IN_PROJECT)('hooks of an earlier version: %s', id => {
+  test.each([
+    ['an empty home', {}],
+    ['files with other things', FULL],
+  ])('are noticed, updated by connecting again, and taken back, in %s', async (_, files) => {
+    const home = new Home(files);
+    const before = home.all();
+    await home.connect(`${id} --yes`, null, withKey);
+    const after = home.read(HOOKS[id] as string);
+    makeOlder(home, id);
+    const older = await home.connect('--list');
+    expect(older.out).toMatch(new RegExp(`^${id} .*  hooks, MCP  `, 'm'));
+    expect(older.err).toContain('do not tell prompts and results');
+    expect(older.err).toContain(`Run: toolgate connect ${id}\n`);
+    expect((await home.connect(`${id} --yes`)).out).toContain('\n+');
+    expect(home.read(HOOKS[id] as string)).toBe(after);
+    const now = await home.connect('--list');
+    expect(now.out).toMatch(new RegExp(`^${id} .*  hooks, prompts, results, MCP  `, 'm'));
+    expect(now.err).not.toContain('earlier version');
+    await home.connect(`${id} --remove --yes`);
+    expect(home.all()).toEqual(before);
+  });
 });

@@ -7,20 +7,26 @@ import { dropEntries, presence, putEntries } from '../../../src/cli/clients/edit
 import { Fault, placeOf } from '../../../src/cli/clients/fault.ts';
 import type { Entry, Format } from '../../../src/core/clients/client.ts';
 import { CLIENTS } from '../../../src/core/clients/clients.ts';
-import { hookCommand } from '../../../src/core/clients/command.ts';
+import { hookCommand, tellingCommand } from '../../../src/core/clients/command.ts';
 
 const numRuns = Number(process.env['TOOLGATE_TEST_RUNS'] ?? 150);
 
 function entriesOf(id: string, baseUrl = 'http://127.0.0.1:8787'): Entry[] {
   const client = CLIENTS.find(each => each.id === id);
   if (client === undefined) throw new Error(id);
-  const setup = { baseUrl, key: 'tg_key_example', command: hookCommand(['/opt/toolgate'], client.id, 'sh') };
+  const program = ['/opt/toolgate'];
+  const setup = {
+    baseUrl,
+    key: 'tg_key_example',
+    command: hookCommand(program, client.id, 'sh'),
+    telling: tellingCommand(program, client.id, 'sh'),
+  };
   return [...(client.hooks?.entries(setup, 'user') ?? []), ...client.mcp.entries(setup, 'user')];
 }
 const both = entriesOf('gemini-cli');
-const cursorHooks = entriesOf('cursor').slice(0, 4);
+const cursorHooks = entriesOf('cursor').filter(({ at }) => at[0] !== 'mcpServers');
 const [server] = entriesOf('windsurf') as [Entry];
-const toml = entriesOf('codex').slice(1);
+const toml = entriesOf('codex').filter(({ at }) => at[0] === 'mcp_servers');
 const goose = entriesOf('goose');
 
 /** Puts the entries in, twice, and takes them out. */
@@ -158,7 +164,16 @@ describe('JSON', () => {
     for (const known of [edits, []])
       expect(JSON.parse(dropEntries(touched, 'json', cursorHooks, known))).toEqual({
         version: 2,
-        hooks: { beforeShellExecution: [], beforeMCPExecution: [], preToolUse: [], stop: [1] },
+        hooks: {
+          beforeShellExecution: [],
+          beforeMCPExecution: [],
+          preToolUse: [],
+          beforeSubmitPrompt: [],
+          afterShellExecution: [],
+          afterMCPExecution: [],
+          postToolUse: [],
+          stop: [1],
+        },
       });
   });
 

@@ -409,3 +409,30 @@ test('of a long path its beginning is given, and that it is cut', () => {
   const { fields, complete } = beginning('all', { ['x'.repeat(501)]: 1 });
   expect([fields, complete]).toEqual([[{ path: `${'x'.repeat(500)} … (cut)`, value: '1' }], false]);
 });
+
+test('of each value is said whether it is known, where that is asked, and it stays with values that are cut', () => {
+  const is = (value: Json | undefined) =>
+    typeof value === 'string' ? value.startsWith('Ann') : value === undefined ? undefined : false;
+  const args = { to: 'Ann', cc: 'Eve', text: `Ann ${'x'.repeat(600)}` };
+  const details = detailsOf(rule({ show: ['to', 'cc', 'text', 'bcc'] }), args, null, is) as Details;
+  expect(details.fields.map(({ path, known }) => [path, known])).toEqual([
+    ['to', true],
+    ['cc', false],
+    ['text', true],
+    ['bcc', undefined],
+  ]);
+  expect(beginningOf(details).fields[2]).toMatchObject({ characters: 604, known: true });
+  expect(detailsOf(rule({ show: ['to'] }), args)?.fields).toEqual([{ path: 'to', value: 'Ann' }]);
+});
+
+test('a value in the question that is not known is a field too, which says so', () => {
+  const is = (value: Json | undefined) => value === 'Ann';
+  const fieldsOf = (ask: string, show?: Rule['show']) =>
+    detailsOf(rule({ ask, ...(show && { show }) }), { to: 'Ann', cc: 'Eve' }, null, is)?.fields;
+  expect(fieldsOf('Send to {to}?')).toEqual([]);
+  expect(fieldsOf('Send to {to} and {cc}?')).toEqual([{ path: 'cc', value: 'Eve', known: false }]);
+  expect(fieldsOf('Send to {cc}?', ['to', 'cc'])).toEqual([
+    { path: 'cc', value: 'Eve', known: false },
+    { path: 'to', value: 'Ann', known: true },
+  ]);
+});

@@ -9,15 +9,20 @@ import { parse } from 'yaml';
 import { PENDING } from '../../../src/core/agents.ts';
 import type { Client, ConfigFile, Scope } from '../../../src/core/clients/client.ts';
 import { CLIENTS } from '../../../src/core/clients/clients.ts';
-import { hookCommand, hookMark } from '../../../src/core/clients/command.ts';
+import { hookCommand, hookMark, tellingCommand } from '../../../src/core/clients/command.ts';
 import { configurationOf, entriesAsValue } from '../../../src/core/clients/written.ts';
 
 const VECTORS = join(import.meta.dir, '../../vectors/clients');
 const KEY = 'tg_key_example';
 
 function setupOf(client: Client) {
-  const command = hookCommand(['/opt/tool gate/bin/toolgate'], client.id, 'sh');
-  return { baseUrl: 'http://127.0.0.1:8787', key: KEY, command };
+  const program = ['/opt/tool gate/bin/toolgate'];
+  return {
+    baseUrl: 'http://127.0.0.1:8787',
+    key: KEY,
+    command: hookCommand(program, client.id, 'sh'),
+    telling: tellingCommand(program, client.id, 'sh'),
+  };
 }
 
 function parsed(file: ConfigFile, text: string): unknown {
@@ -97,6 +102,20 @@ describe('the command of a hook', () => {
   test('refuses when the program is gone', () => {
     const command = hookCommand([join(folder, 'gone/toolgate')], 'codex', 'sh');
     expect(Bun.spawnSync(['sh', '-c', command]).exitCode).toBe(2);
+  });
+
+  test('lets prompts and results go on when the program is gone, or fails', () => {
+    const gone = tellingCommand([join(folder, 'gone/toolgate')], 'codex', 'sh');
+    expect(Bun.spawnSync(['sh', '-c', gone])).toMatchObject({ exitCode: 0, success: true });
+    const commands = (['sh', 'cmd', 'powershell'] as const).map(shell =>
+      tellingCommand(['/opt/toolgate'], 'codex', shell),
+    );
+    expect(commands).toEqual([
+      '/opt/toolgate hook codex || exit 0',
+      '/opt/toolgate hook codex || exit 0',
+      '& /opt/toolgate hook codex; exit 0',
+    ]);
+    for (const command of commands) expect(command).toMatch(hookMark('codex'));
   });
 
   // Recorded, not run: there is no Windows here.

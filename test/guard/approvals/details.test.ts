@@ -138,3 +138,27 @@ test('without other replicas, what is not here is gone at once', async () => {
   expect(details.figures.found).toEqual({ here: 0, elsewhere: 0, nowhere: 1 });
   sent.mockRestore();
 });
+
+test('what is held says of each value whether it is known, whole and in lists', async () => {
+  const details = holder(1_000_000);
+  const fields = [
+    { path: 'a', value: 'x', known: true },
+    { path: 'b', value: 'y' },
+    { path: 'c', value: 'z'.repeat(600), known: false },
+    ...Array.from({ length: 30 }, (_, at) => ({
+      path: `d${at}`,
+      value: 'w'.repeat(400),
+      known: at % 2 === 0,
+    })),
+  ];
+  const approval = approvalRecord({ expiresAt: NOW + 600_000 });
+  await store.db.transaction({}, async tx => insertApproval(tx, approval, newId()));
+  const whole: Details = { question: null, fields, complete: true };
+  details.hold(approval.id, whole, approval.expiresAt);
+  expect(await details.find(approval)).toEqual(whole);
+  const found = details.beginning(approval);
+  if (found === null || found === 'elsewhere') throw new Error('not held');
+  expect(found.details.fields.length).toBeGreaterThan(10);
+  for (const [at, { path, known }] of found.details.fields.entries())
+    expect([path, known]).toEqual([fields[at]?.path as string, fields[at]?.known]);
+});

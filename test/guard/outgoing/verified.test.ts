@@ -27,7 +27,7 @@ const SENDERS: Record<string, string> = {
     const links = { approveUrl: https, denyUrl: https, reviewUrl: https };
     const message = { id: '1', referenceId: '2', keyName: 'k', sessionLabel: null, personEmail: null, serverName: 's',
       toolName: 't', reason: 'r', ...links, expiresAt: '2026-08-01T12:34:56.000Z', approverGroup: null, votesNeeded: 1,
-      proof: null, details: null, reviewFirst: false };
+      proof: null, details: null, reviewFirst: false, marks: [] };
     await sendEmail({ smtpUrl: 'smtps://localhost:' + port, from: 'a@example.com', to: ['b@example.com'] }, message);`,
   doctor: `
     const { unreachable } = await load('doctor/reach.ts');

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import os
 import unittest
 from typing import Annotated, Any
+from unittest import mock
 
 from . import scenario
 
@@ -126,6 +128,16 @@ class GoogleAdkTest(scenario.Scenario, unittest.TestCase):
         calls = [[("read_slow", {"table": "a", "rows": [1]})]]
         told, _ = asyncio.run(converse([tool], calls, before_tool_callback=before))
         self.assertEqual(told, ["{'result': 'a [1]'}"])
+
+    def test_what_the_kit_says_of_arguments_that_do_not_fit_is_not_reported(self):
+        def read_number(number: int) -> dict:
+            """Reads."""
+            return {"number": number}
+
+        calls = [("read_number", {"number": each}) for each in ("eve", 7)]
+        with mock.patch.dict(os.environ, {"ADK_ENABLE_FUNCTION_TOOL_ARG_VALIDATION": "1"}):
+            found = self.reported(read_number, ("read_number", {}), *calls)
+        self.assertEqual(found, [{"number": 7}])
 
 
 if __name__ == "__main__":

@@ -159,6 +159,22 @@ class LangChainTest(scenario.Scenario, unittest.TestCase):
             gate.seen, [{"table": "a", "limit": 10}, {"tool_input": "b"}, {"when": "c"}]
         )
 
+    def test_what_the_model_sees_is_reported(self):
+        @tool(response_format="content_and_artifact")
+        def read_file(name: str):
+            """Reads."""
+            return f"{name} is here", {"file": name}
+
+        @tool
+        def read_message(content: str, status: str) -> Any:
+            """Reads."""
+            return ToolMessage(content, tool_call_id="0-0", status=status)
+
+        self.assertEqual(self.reported(read_file, ("read_file", {"name": "a"})), ["a is here"])
+        for status, wanted in (("success", ["Ann"]), ("error", [])):
+            call = ("read_message", {"content": "Ann", "status": status})
+            self.assertEqual(self.reported(read_message, call), wanted)
+
 
 def lambda_tool(when: str) -> str:
     """Reads."""

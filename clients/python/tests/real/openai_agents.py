@@ -120,6 +120,15 @@ class OpenAiAgentsTest(scenario.Scenario, unittest.TestCase):
             self.assertIn("Not done: there is no verdict on this call (invalid_request).", told)
         self.assertEqual(self.desk.ran, [])
 
+    def test_what_is_made_of_arguments_that_do_not_fit_is_not_reported(self):
+        @function_tool(failure_error_function=lambda context, error: f"Wrong: {error}")
+        def read_number(number: int) -> str:
+            """Reads."""
+            return f"number {number}"
+
+        calls = [("read_number", {"number": each}) for each in ("eve", 7)]
+        self.assertEqual(self.reported(read_number, *calls), ["number 7"])
+
 
 async def _invoke(tool, text='{"table": "a"}'):
     from agents.tool_context import ToolContext

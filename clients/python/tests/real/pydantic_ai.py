@@ -11,7 +11,7 @@ from . import scenario
 scenario.require("pydantic_ai")
 
 from pydantic import BaseModel, Field  # noqa: E402
-from pydantic_ai import Agent, RunContext, Tool  # noqa: E402
+from pydantic_ai import Agent, RunContext, Tool, ToolReturn  # noqa: E402
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart  # noqa: E402
 from pydantic_ai.models.function import FunctionModel  # noqa: E402
 from pydantic_ai.toolsets import FunctionToolset  # noqa: E402
@@ -77,6 +77,13 @@ class PydanticAiTest(scenario.Scenario, unittest.TestCase):
         self.assertEqual(told, ["5 2026 10 read_items"])
         item = {"name": "a", "hidden": 5, "size": "small"}
         self.assertEqual(gate.seen, [{"items": [item], "on": "2026-11-16", "limit": 10}])
+
+    def test_of_a_return_with_more_than_a_value_the_value_is_reported(self):
+        def read_more() -> ToolReturn:
+            """Reads."""
+            return ToolReturn(return_value={"name": "Ann"}, content="Look.", metadata=object())
+
+        self.assertEqual(self.reported(read_more, ("read_more", {})), [{"name": "Ann"}])
 
 
 if __name__ == "__main__":

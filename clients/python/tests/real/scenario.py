@@ -13,7 +13,7 @@ import unittest
 import toolgate
 from toolgate import AsyncToolgate, Toolgate
 
-from .. import service
+from .. import rude, service
 
 RULES = [
     {"tool": "read_*", "action": "allow"},
@@ -142,6 +142,41 @@ class Scenario:
         bare = outcome(self.make(self.desk.functions))
         self.assertEqual(outcome(self.tools()), bare)
         self.assertEqual(self.desk.ran, [("read_broken", "a")] * 2)
+
+    def test_what_a_trusted_tool_returned_is_reported_and_what_failed_is_not(self):
+        calls = [[("read_rows", {"table": "a", "limit": 3})], [("read_later", {"table": "b"})]]
+        with rude.Rude(rude.trusting) as server:
+            tools = self.tools(Toolgate("k", server.url))
+            told = self.converse(tools, calls)
+            try:
+                self.converse(tools, [[("read_broken", {"table": "eve"})]])
+            except Exception as error:
+                # Some frameworks end the run.
+                self.assertIn("the disk is full", str(error))
+        for words, wanted in zip(told, ["3 rows of a", "later rows of b"]):
+            self.assertIn(wanted, words)
+        self.assertEqual(
+            [each["text"] for each in rude.told(server)], ["3 rows of a", "later rows of b"]
+        )
+
+    def test_what_a_trusted_tool_named_is_known_in_the_next_call(self):
+        rules = [
+            {"tool": "read_later", "action": "allow", "known": "results"},
+            {"tool": "read_rows", "action": "allow", "when": "known(args.table)"},
+        ]
+        gate = Toolgate(service.new_key(rules)["key"], service.BASE_URL)
+        rows = [("read_rows", {"table": "later", "limit": 1})]
+        told = self.converse(self.tools(gate), [rows, [("read_later", {"table": "b"})], rows])
+        self.assertEqual(self.desk.ran, [("read_later", "b"), ("read_rows", "later", 1)])
+        for words, wanted in zip(told, ["Denied: ", "later rows of b", "1 rows of later"]):
+            self.assertIn(wanted, words)
+
+    def reported(self, tool, *calls):
+        """What is reported of these calls of one tool, all of them in one run."""
+        with rude.Rude(rude.trusting) as server:
+            made = self.guard_tools([tool], server="db", gate=Toolgate("k", server.url))
+            self.converse(made, [[each] for each in calls])
+        return [each.get("text", each.get("structured")) for each in rude.told(server)]
 
     def test_tools_that_cannot_be_guarded(self):
         for tool in self.unguardable():

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Callable
 
 from .._exchange import to_json
-from ._arguments import as_json
+from .._plain import as_json
 from ._guard import Guard, Read
 
 class _Running:
@@ -43,25 +43,37 @@ def asking(
     tool_of: Callable[[tuple[Any, ...]], Any],
     args_of: ArgsOf,
     refuse: Callable[[str], Any],
+    shown: Callable[[Any, Any], Any] = lambda tool, result: result,
     is_async: bool | None = None,
 ) -> Callable[..., Any]:
     """The function, which now asks first. What ``refuse`` returns or raises takes the place of a
-    result. Plain functions are asked for in the thread that they run in.
+    result. ``shown`` is what the model will see of a tool's result. Plain functions are asked for in
+    the thread that they run in.
     """
 
     @functools.wraps(function)
     def plain(*given: Any, **named: Any) -> Any:
         tool, read = tool_of(given), lambda: args_of(function, given, named)
         with _entered(guard, tool, function, read) as again:
-            refused = None if again else guard.refusal(tool.name, read)
-            return function(*given, **named) if refused is None else refuse(refused)
+            judged = None if again else guard.judge(tool.name, read)
+            if isinstance(judged, str):
+                return refuse(judged)
+            result = function(*given, **named)
+            if judged is not None:
+                guard.report(judged, shown(tool, result))
+            return result
 
     @functools.wraps(function)
     async def waiting(*given: Any, **named: Any) -> Any:
         tool, read = tool_of(given), lambda: args_of(function, given, named)
         with _entered(guard, tool, function, read) as again:
-            refused = None if again else await guard.refusal_async(tool.name, read)
-            return await function(*given, **named) if refused is None else refuse(refused)
+            judged = None if again else await guard.judge_async(tool.name, read)
+            if isinstance(judged, str):
+                return refuse(judged)
+            result = await function(*given, **named)
+            if judged is not None:
+                await guard.report_async(judged, shown(tool, result))
+            return result
 
     if is_async is None:
         is_async = inspect.iscoroutinefunction(function)

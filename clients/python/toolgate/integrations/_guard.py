@@ -1,6 +1,6 @@
 """What all adapters share: a call is judged before its tool runs, and a refusal becomes a sentence
 that is written for the model. How a framework hands that sentence to its model is each adapter's
-matter.
+matter. What a trusted tool returned is reported before the model has it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from .._errors import (
 )
 from .._exchange import to_json
 from .._listener import ApprovalListener
-from ._arguments import as_json
+from .._plain import as_json
+from .._verdict import Verdict
 
 Gate = Union[Toolgate, AsyncToolgate]
 #: The arguments of a call, as they are at this moment.
@@ -60,28 +61,36 @@ class Guard:
         self._held: dict[bytes, str] = {}
         self._lock = threading.Lock()
 
-    def refusal(self, tool: str, read: Read) -> str | None:
-        """None when the tool may run now; else why not, in words for the model."""
+    def judge(self, tool: str, read: Read) -> Verdict | str:
+        """The allow, when the tool may run now; else why not, in words for the model."""
         call = _Call(self._server, tool, read)
         try:
             verb, options = self._begin(call)
-            getattr(self._gate, verb)(*call.names, call.args, **options)
+            verdict: Verdict = getattr(self._gate, verb)(*call.names, call.args, **options)
             call.must_be_unchanged()
         except Exception as error:
             return self._told(call, error)
-        return None
+        return verdict
 
-    async def refusal_async(self, tool: str, read: Read) -> str | None:
-        """As refusal; the event loop goes on meanwhile."""
+    async def judge_async(self, tool: str, read: Read) -> Verdict | str:
+        """As judge; the event loop goes on meanwhile."""
         call = _Call(self._server, tool, read)
         try:
             verb, options = self._begin(call)
             waiting = AsyncToolgate.of(self._gate)
-            await getattr(waiting, verb)(*call.names, call.args, **options)
+            verdict: Verdict = await getattr(waiting, verb)(*call.names, call.args, **options)
             call.must_be_unchanged()
         except Exception as error:
             return self._told(call, error)
-        return None
+        return verdict
+
+    def report(self, verdict: Verdict, result: Any) -> None:
+        """To be given what the tool returned, before the model has it. Raises nothing."""
+        self._gate.report(verdict, result)
+
+    async def report_async(self, verdict: Verdict, result: Any) -> None:
+        """As report; the event loop goes on meanwhile."""
+        await AsyncToolgate.of(self._gate).report(verdict, result)
 
     def _begin(self, call: _Call) -> tuple[str, dict[str, Any]]:
         call.take_snapshot()

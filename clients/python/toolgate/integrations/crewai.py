@@ -51,6 +51,7 @@ def _guarded(tool: Any, guard: Guard) -> Any:
             tool_of=lambda given: given[0],
             args_of=_of_method,
             refuse=_failure,
+            shown=_shown,
         )
         for name in ("_run", "_arun")
         if not _is_frameworks(defined_in(kind, name))
@@ -58,7 +59,12 @@ def _guarded(tool: Any, guard: Guard) -> Any:
     made = with_members(tool, members)
     if callable(getattr(tool, "func", None)):
         made.func = asking(
-            tool.func, guard, tool_of=lambda given: made, args_of=by_name, refuse=_failure
+            tool.func,
+            guard,
+            tool_of=lambda given: made,
+            args_of=by_name,
+            refuse=_failure,
+            shown=_shown,
         )
     elif "_run" not in members:
         raise unguardable(tool, "it has neither a function nor a _run() of its own.")
@@ -78,6 +84,11 @@ def _of_method(
     first = next(iter(inspect.signature(method).parameters))
     names = list(given[0].args_schema.model_fields)
     return by_name(method, given, named, leave_out=(first,), positional=names)
+
+
+def _shown(_: Any, result: Any) -> Any:
+    """A failure is no result: it may repeat the arguments."""
+    return None if is_a(result, "crewai", "ToolFailure") else result
 
 
 class Refusal(str):

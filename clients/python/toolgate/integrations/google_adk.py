@@ -53,10 +53,12 @@ def _guarded(tool: Any, guard: Guard) -> Any:
                 written.update(json.loads(to_json(args, "The call")))
             return _as_its_function_gets(made, written)
 
-        refused = await guard.refusal_async(tool.name, read)
-        if refused is not None:
-            return {"error": refused}
-        return await run(args=written, tool_context=tool_context)
+        judged = await guard.judge_async(tool.name, read)
+        if isinstance(judged, str):
+            return {"error": judged}
+        result = await run(args=written, tool_context=tool_context)
+        await guard.report_async(judged, result)
+        return result
 
     made.run_async = run_async
     return made

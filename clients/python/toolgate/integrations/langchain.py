@@ -71,7 +71,24 @@ def _is_frameworks(kind: type) -> bool:
 
 
 def _asking(method: Callable[..., Any], guard: Guard) -> Callable[..., Any]:
-    return asking(method, guard, tool_of=lambda given: given[0], args_of=_args, refuse=_refuse)
+    return asking(
+        method,
+        guard,
+        tool_of=lambda given: given[0],
+        args_of=_args,
+        refuse=_refuse,
+        shown=_shown,
+    )
+
+
+def _shown(tool: Any, result: Any) -> Any:
+    """Not the artifact, and of a message that the tool made itself, its content."""
+    two = isinstance(result, tuple) and len(result) == 2
+    if two and getattr(tool, "response_format", "") == "content_and_artifact":
+        result = result[0]
+    if not is_a(result, "langchain_core", "ToolMessage"):
+        return result
+    return None if getattr(result, "status", "") == "error" else result.content
 
 
 def _refuse(words: str) -> Any:

@@ -78,17 +78,31 @@ def _validation(tool: Any) -> Validate:
     return validate
 
 
+def _is_error(result: Any) -> bool:
+    """What the SDK makes of an error: older versions quote it, and with it arguments, perhaps."""
+    return isinstance(result, str) and result.startswith("An error occurred while ")
+
+
 def _asking(
     invoke: Callable[..., Any], name: str, validate: Validate, guard: Guard
 ) -> Callable[..., Any]:
     async def on_invoke_tool(context: Any, text: str) -> Any:
+        fits = True
+
         def read() -> dict[str, Any]:
+            nonlocal fits
             written = object_of(text)
             found = validate(written)
+            fits = found is not None
             return written if found is None else found
 
-        refused = await guard.refusal_async(name, read)
-        return await invoke(context, text) if refused is None else refused
+        judged = await guard.judge_async(name, read)
+        if isinstance(judged, str):
+            return judged
+        result = await invoke(context, text)
+        if fits and not _is_error(result):
+            await guard.report_async(judged, result)
+        return result
 
     # The SDK reads from the annotation which context the tool wants. Nothing else is taken over:
     # what the SDK may find on the tool's own function would lead it past the guard.

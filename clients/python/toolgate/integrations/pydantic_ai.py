@@ -58,10 +58,15 @@ def _guarded(tool: Any, guard: Guard) -> Any:
         tool_of=lambda given: made,
         args_of=functools.partial(by_name, leave_out=(context,) if schema.takes_ctx else ()),
         refuse=_fail,
+        shown=_shown,
         is_async=schema.is_async,
     )
     made.function_schema = dataclasses.replace(schema, function=made.function)
     return made
+
+
+def _shown(_: Any, result: Any) -> Any:
+    return result.return_value if is_a(result, "pydantic_ai", "ToolReturn") else result
 
 
 def _fail(refused: str) -> str:

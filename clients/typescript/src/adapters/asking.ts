@@ -1,10 +1,12 @@
 // What the adapters of all frameworks share: a tool call is judged on a copy of its arguments, and the tool may then run
 // with that copy only. Whatever is no allow becomes a ToolCallRefused, whose message is written for the model. How a
-// framework hands that message to its model is each adapter's matter.
+// framework hands that message to its model is each adapter's matter. What the tool then returned is given to the permit,
+// which reports it where the tool is trusted.
 
 import { type Args, Toolgate } from '../client.ts';
 import { InvalidConfiguration, ToolCallDenied, ToolCallPending, ToolCallRefused } from '../errors.ts';
 import type { ApprovalListener } from '../listener.ts';
+import type { AllowVerdict } from '../verdict.ts';
 import { copyOf } from './copy.ts';
 
 export interface GuardToolsOptions {
@@ -18,11 +20,18 @@ export interface GuardToolsOptions {
   timeoutMs?: number | undefined;
 }
 
+export interface Permit<A> {
+  /** To run the tool with. */
+  args: A;
+  /** To be given what the tool returned, before the model has it. Never throws. */
+  report: (result: unknown) => Promise<unknown>;
+}
+
 /**
- * Returns the arguments to run the tool with. Throws ToolCallRefused if the tool must not run, and the signal's own
+ * Throws ToolCallRefused if the tool must not run, and the signal's own
  * reason if the caller has aborted.
  */
-export type Ask = <A>(tool: string, args: A, signal: AbortSignal | undefined) => Promise<A>;
+export type Ask = <A>(tool: string, args: A, signal: AbortSignal | undefined) => Promise<Permit<A>>;
 
 /** How many held calls are remembered; the oldest goes first. */
 const REMEMBERED = 1000;
@@ -35,16 +44,18 @@ export function asking({ server, gate = new Toolgate(), listener, timeoutMs }: G
   /** The references of held calls, so that the same call, made again once it is approved, is freed by its approval. */
   const held = new Map<string, string>();
 
-  async function permit(tool: string, args: Args, signal: AbortSignal | undefined): Promise<void> {
+  async function verdictOn(tool: string, args: Args, signal: AbortSignal | undefined): Promise<AllowVerdict> {
     const call = await digest(tool, args);
     const referenceId = held.get(call);
     /** What is remembered may be of the same call made meanwhile. */
     const forget = () => held.get(call) === referenceId && held.delete(call);
     try {
-      if (listener === undefined || referenceId !== undefined)
-        await gate.guard(server, tool, args, { referenceId, signal, timeoutMs });
-      else await gate.guardAndWait(server, tool, args, { listener, signal, timeoutMs });
+      const verdict =
+        listener === undefined || referenceId !== undefined
+          ? await gate.guard(server, tool, args, { referenceId, signal, timeoutMs })
+          : await gate.guardAndWait(server, tool, args, { listener, signal, timeoutMs });
       forget();
+      return verdict;
     } catch (error) {
       if (error instanceof ToolCallDenied) forget();
       if (error instanceof ToolCallPending) held.set(call, error.verdict.referenceId);
@@ -57,8 +68,8 @@ export function asking({ server, gate = new Toolgate(), listener, timeoutMs }: G
     try {
       signal?.throwIfAborted();
       const judged = copyOf(args);
-      await permit(tool, objectOf(judged), signal);
-      return judged;
+      const verdict = await verdictOn(tool, objectOf(judged), signal);
+      return { args: judged, report: result => gate.report(verdict, result, { signal }) };
     } catch (error) {
       signal?.throwIfAborted();
       throw new ToolCallRefused(error);

@@ -27,15 +27,23 @@ function guarded(name: string, tool: ExecutableTool, ask: Ask): ExecutableTool {
   if (isGenerator(tool.execute))
     return replaced(tool, {
       async *execute(input, options) {
-        const judged = await ask(name, input, options?.abortSignal);
-        yield* tool.execute(judged, options) as AsyncIterable<unknown>;
+        const { args, report } = await ask(name, input, options?.abortSignal);
+        let last: unknown;
+        for await (const each of tool.execute(args, options) as AsyncIterable<unknown>) {
+          last = each;
+          yield each;
+        }
+        // Only then is the last one the result, which the model gets.
+        await report(last);
       },
     });
   return replaced(tool, {
     async execute(input, options) {
-      const judged = await ask(name, input, options?.abortSignal);
-      const result = tool.execute(judged, options);
-      return isIterable(result) ? lastOf(result) : result;
+      const { args, report } = await ask(name, input, options?.abortSignal);
+      const returned = tool.execute(args, options);
+      const result = await (isIterable(returned) ? lastOf(returned) : returned);
+      await report(result);
+      return result;
     },
   });
 }

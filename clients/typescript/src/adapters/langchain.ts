@@ -2,7 +2,7 @@
 // the tool's content, in a message of status `error`: an error that is thrown would end most runs.
 
 import { ToolCallRefused } from '../errors.ts';
-import { type Ask, asking, type GuardToolsOptions } from './asking.ts';
+import { type Ask, asking, type GuardToolsOptions, type Permit } from './asking.ts';
 import { mapTools, replaced, type Tools, unguardable } from './tools.ts';
 
 export type { GuardToolsOptions } from './asking.ts';
@@ -31,14 +31,18 @@ function guarded(tool: StructuredTool, ask: Ask): StructuredTool {
   const behindGuard =
     (onRefusal: () => void): StructuredTool['_call'] =>
     async (args, manager, config) => {
+      let permit: Permit<unknown>;
       try {
-        args = await ask(tool.name, args, config?.signal);
+        permit = await ask(tool.name, args, config?.signal);
       } catch (error) {
         if (!(error instanceof ToolCallRefused)) throw error;
         onRefusal();
         return tool.responseFormat === 'content_and_artifact' ? [error.message, undefined] : error.message;
       }
-      return tool._call(args, manager, config);
+      const result = await tool._call(permit.args, manager, config);
+      if (isGenerator(result)) return reporting(result, tool, permit);
+      await permit.report(contentOf(tool, result));
+      return result;
     };
 
   return replaced(tool, {
@@ -55,6 +59,29 @@ function guarded(tool: StructuredTool, ask: Ask): StructuredTool {
       return result;
     },
   });
+}
+
+/** A tool that streams: what it returns at its end is the result. */
+async function* reporting(
+  steps: AsyncGenerator,
+  tool: StructuredTool,
+  permit: Permit<unknown>,
+): AsyncGenerator {
+  const result = yield* steps;
+  await permit.report(contentOf(tool, result));
+  return result;
+}
+
+function isGenerator(result: unknown): result is AsyncGenerator {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result && 'next' in result;
+}
+
+/** What the model gets to see: not the artifact, and of a message that the tool made itself, its content. */
+function contentOf({ responseFormat }: StructuredTool, result: unknown): unknown {
+  const shown = responseFormat === 'content_and_artifact' && Array.isArray(result) ? result[0] : result;
+  if (typeof shown !== 'object' || shown === null || !('tool_call_id' in shown)) return shown;
+  const { status, content } = shown as { status?: unknown; content?: unknown };
+  return status === 'error' ? undefined : content;
 }
 
 /** Whether `invoke` is the one of the base class, which defines `call` as well and leaves `_call` to the others. */

@@ -3,9 +3,10 @@
 //
 // The tool's schema is applied behind `invoke`, out of reach. Its runner tells a function of its own what came of it, right
 // before the tool runs (read in @openai/agents 0.20): there, a tool is stopped whose schema has changed what was judged.
+// `invoke` also makes a text of an error, which may quote the arguments: such a text is not reported as the tool's result.
 
 import { InvalidRequest, ToolCallRefused } from '../errors.ts';
-import { type Ask, asking, type GuardToolsOptions } from './asking.ts';
+import { type Ask, asking, type GuardToolsOptions, type Permit } from './asking.ts';
 import { mapTools, replaced, type Tools, unguardable } from './tools.ts';
 
 export type { GuardToolsOptions } from './asking.ts';
@@ -36,16 +37,18 @@ export function guardTools<T extends Tools>(tools: T, options: GuardToolsOptions
 function guarded(tool: FunctionTool, ask: Ask): FunctionTool {
   return replaced(tool, {
     async invoke(context, input, details) {
-      let judged: unknown;
+      let permit: Permit<unknown>;
       try {
-        judged = await ask(tool.name, argumentsIn(input), details?.signal);
+        permit = await ask(tool.name, argumentsIn(input), details?.signal);
       } catch (error) {
         if (!(error instanceof ToolCallRefused)) throw error;
         return refused(tool, error, context, details);
       }
       const stopped: ToolCallRefused[] = [];
+      let fits = false;
       const watched = watching(details, args => {
-        if (args === input || sorted(args) === sorted(judged)) return;
+        fits = true;
+        if (args === input || sorted(args) === sorted(permit.args)) return;
         stopped.push(new ToolCallRefused(CHANGED));
         throw stopped[0];
       });
@@ -53,7 +56,9 @@ function guarded(tool: FunctionTool, ask: Ask): FunctionTool {
       const result = await tool.invoke(context, input, watched).catch(error => {
         if (error !== stopped[0]) throw error;
       });
-      return stopped[0] === undefined ? result : refused(tool, stopped[0], context, details);
+      if (stopped[0] !== undefined) return refused(tool, stopped[0], context, details);
+      if (fits && !isErrorText(result)) await permit.report(result);
+      return result;
     },
   });
 }
@@ -78,6 +83,11 @@ function watching(details: Details | undefined, watch: (args: unknown) => void):
       if (typeof tell === 'function') tell(args);
     },
   });
+}
+
+/** As the SDK's own function words it; older versions add the error. */
+function isErrorText(result: unknown): boolean {
+  return typeof result === 'string' && result.startsWith('An error occurred while running the tool.');
 }
 
 /** As JSON, whatever the order of the names in it. The SDK has models write null for what is optional, and leaves it out. */

@@ -2,6 +2,7 @@
 // each stands apart from our own words. The service keeps them in memory only, so they can be gone.
 
 import { DETAILS_GONE, type Details, questionParts } from '../../../../src/core/approvals/details.ts';
+import { NOT_NAMED } from '../../../../src/core/approvals/read-marks.ts';
 import { visible } from '../../../../src/core/text/visible.ts';
 import { Named } from '../../components/text.tsx';
 import { Value, WholeValue } from '../../components/value.tsx';
@@ -66,13 +67,14 @@ function Fields({ fields, place }: { fields: Details['fields']; place: Place }) 
   const Shown = place === 'card' ? Value : WholeValue;
   return (
     <dl class="call-fields">
-      {fields.map(({ path, value }) => (
+      {fields.map(({ path, value, known }) => (
         <div key={path}>
           <dt>
             <Named text={path} />
           </dt>
           <dd>
             <Shown path={path} text={value} />
+            {known === false && <span class="unnamed">{NOT_NAMED}</span>}
           </dd>
         </div>
       ))}

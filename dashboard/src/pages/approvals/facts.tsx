@@ -2,6 +2,7 @@
 // has changed, the rule that asks, earlier answers, and the latest calls of the agent.
 
 import { answeredBy, earlierCounts, lackingText } from '../../../../src/core/approvals/approval.ts';
+import { HAS_READ } from '../../../../src/core/approvals/read-marks.ts';
 import { Ago, Badge, DecisionBadge, Named, Time, Tool } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 
@@ -21,6 +22,34 @@ export function DriftMark({ drifted, keyId }: { drifted: boolean; keyId: string 
       <span>
         <Badge tone="pending">changed</Badge> This tool has changed since it was accepted.{' '}
         <a href={`/dashboard/keys/${keyId}`}>See what changed</a>
+      </span>
+    </p>
+  );
+}
+
+/** What the run had read when it asked; each mark leads to the call that gave it. */
+export function HasRead({ marks, runId }: { marks: Context['marks']; runId: string | undefined }) {
+  if (marks.length === 0) return null;
+  return (
+    <p class="notice">
+      <span>
+        {HAS_READ}{' '}
+        {marks.map(({ name, since, serverName, toolName, toolCallId }, at) => (
+          <span key={name}>
+            {at > 0 && ', '}
+            <b>{name}</b> (
+            <a href={`/dashboard/audit?entry=${toolCallId}`}>
+              <Tool serverName={serverName} toolName={toolName} />
+            </a>
+            , <Time at={since} short />)
+          </span>
+        ))}
+        {runId !== undefined && (
+          <>
+            {' '}
+            · <a href={`/dashboard/runs/${runId}`}>its run</a>
+          </>
+        )}
       </span>
     </p>
   );

@@ -14,7 +14,7 @@ import type { Approval, WholeApproval } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 import { Course } from './course.tsx';
 import { CallDetails } from './details.tsx';
-import { DriftMark, Earlier, Lacking, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
+import { DriftMark, Earlier, HasRead, Lacking, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
 import { GrantOf } from './grants.tsx';
 import { Answers, Votes } from './waiting/answers.tsx';
 import { Withdraw } from './withdraw.tsx';
@@ -63,6 +63,7 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
             <div class="stack">
               <DriftMark drifted={context.drifted} keyId={approval.keyId} />
               {approval.status === 'pending' && <Lacking of={approval.lacking} />}
+              <HasRead marks={context.marks} runId={approval.runId} />
               <CallDetails of={approval} place="page" />
               <p class="reason">
                 <Named text={approval.reason} />

@@ -42,6 +42,9 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
     ['Key', <Key key="" id={keyId} name={context.keyName} />],
     ...(personId === undefined ? [] : [['Person', <Person key="" id={personId} />] as Fact]),
     ['Session', sessionId === null ? 'none' : <Session key="" id={sessionId} label={context.sessionLabel} />],
+    ...(entry.runId === undefined
+      ? []
+      : [['Run', <Run key="" id={entry.runId} marks={entry.marks ?? []} />] as Fact]),
     ['Surface', surfaceName(entry.surface)],
     ['Policy', <Policy key="" id={policyId} version={policyVersion} context={context} />],
     [
@@ -91,6 +94,22 @@ function Session({ id, label }: { id: string; label: string | null }) {
     <>
       {label !== null && label !== '' && <Named text={label} />} <Id id={id} />{' '}
       <a href={addressOf({ sessionId: id })}>show all</a>
+    </>
+  );
+}
+
+/** The run of the call, and the marks that it had when the call was decided. */
+function Run({ id, marks }: { id: string; marks: readonly string[] }) {
+  return (
+    <>
+      {marks.length === 0 ? 'had no marks' : 'had the marks '}
+      {marks.map((mark, at) => (
+        <span key={mark}>
+          {at > 0 && ', '}
+          <a href={addressOf({ mark })}>{mark}</a>
+        </span>
+      ))}{' '}
+      · <a href={`/dashboard/runs/${id}`}>open the run</a>
     </>
   );
 }

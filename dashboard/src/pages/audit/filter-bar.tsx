@@ -3,8 +3,9 @@
 import { useEffect } from 'preact/hooks';
 import { SURFACES, surfaceName } from '../../../../src/core/text/surface.ts';
 import { visible } from '../../../../src/core/text/visible.ts';
+import { Choice, keyOptions, type Options, withChosen } from '../../components/choice.tsx';
 import { Field } from '../../components/field.tsx';
-import { keyName, keys, loadKeys, loadPeople, people, personName } from '../../names.ts';
+import { loadKeys, loadPeople, people, personName } from '../../names.ts';
 import { type Filters, fromLocalInput, localInput, SPAN_NAMES } from './filters.ts';
 import { ToolFilter } from './tool-filter.tsx';
 
@@ -12,8 +13,6 @@ interface FilterBarProps {
   filters: Filters;
   change: (filters: Filters) => void;
 }
-
-type Options = [string, string][];
 
 const DECISIONS: Options = [
   ['', 'Any'],
@@ -61,6 +60,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
             <Text label="Session id" value={filters.sessionId} set={set('sessionId')} />
             <Choice label="Surface" options={ANY_SURFACE} value={filters.surface} set={set('surface')} />
             <Choice label="Shadow" options={SHADOWS} value={filters.shadow} set={set('shadow')} />
+            <Text label="Mark of its run" value={filters.mark} set={set('mark')} />
             <Text label="Trace id" value={filters.traceId} set={set('traceId')} />
             <Moment label="From" value={filters.from} set={set('from')} />
             <Moment label="To" value={filters.to} set={set('to')} />
@@ -76,13 +76,6 @@ export function FilterBar({ filters, change }: FilterBarProps) {
   );
 }
 
-const keyOptions = (chosen: string | undefined): Options =>
-  withChosen(
-    keys.value.map(({ id, name }) => [id, visible(name)]),
-    chosen,
-    keyName,
-  );
-
 const personOptions = (chosen: string | undefined): Options =>
   withChosen(
     people.value.map(({ id, email }) => [id, visible(email)]),
@@ -90,15 +83,9 @@ const personOptions = (chosen: string | undefined): Options =>
     personName,
   );
 
-/** Includes the chosen one even if it is not among the loaded ones. */
-function withChosen(known: Options, chosen: string | undefined, nameOf: (id: string) => string): Options {
-  const missing = chosen !== undefined && !known.some(([id]) => id === chosen);
-  return [['', 'Any'], ...known, ...(missing ? [[chosen, nameOf(chosen)] as [string, string]] : [])];
-}
-
 /** Whether one of the filters is set that are folded away. */
-const isRare = ({ personId, sessionId, surface, shadow, traceId, from, to }: Filters): boolean =>
-  [personId, sessionId, surface, shadow, traceId, from, to].some(each => each !== undefined);
+const isRare = ({ personId, sessionId, surface, shadow, mark, traceId, from, to }: Filters): boolean =>
+  [personId, sessionId, surface, shadow, mark, traceId, from, to].some(each => each !== undefined);
 
 interface ControlProps {
   label: string;
@@ -118,22 +105,6 @@ function Text({ label, value = '', set }: ControlProps) {
           autocomplete="off"
           onChange={event => set(event.currentTarget.value.trim())}
         />
-      )}
-    </Field>
-  );
-}
-
-function Choice({ label, value = '', set, options }: ControlProps & { options: Options }) {
-  return (
-    <Field label={label}>
-      {ties => (
-        <select {...ties} value={value} onChange={event => set(event.currentTarget.value)}>
-          {options.map(([each, words]) => (
-            <option key={each} value={each}>
-              {words}
-            </option>
-          ))}
-        </select>
       )}
     </Field>
   );

@@ -14,6 +14,7 @@ const NAMES = [
   'sessionId',
   'surface',
   'shadow',
+  'mark',
   'traceId',
   'within',
   'from',
@@ -54,7 +55,7 @@ export function askedOf({ within, ...filters }: Filters, now: number): Query {
 
 /** Whether a new entry matches the filters, except the one by tool. */
 export function isAmong(entry: AuditEntry, filters: Filters): boolean {
-  const { decision, keyId, personId, sessionId, surface, shadow, traceId, from, to } = filters;
+  const { decision, keyId, personId, sessionId, surface, shadow, mark, traceId, from, to } = filters;
   const same = (wanted: string | undefined, is: string | null | undefined) =>
     wanted === undefined || wanted === is;
   return (
@@ -64,6 +65,7 @@ export function isAmong(entry: AuditEntry, filters: Filters): boolean {
     same(sessionId, entry.sessionId) &&
     same(surface, entry.surface) &&
     same(traceId, entry.traceId) &&
+    (mark === undefined || entry.marks?.includes(mark) === true) &&
     (shadow === 'differs' ? differs(entry) : same(shadow, entry.shadow?.decision)) &&
     (from === undefined || Date.parse(entry.at) >= Date.parse(from)) &&
     (to === undefined || Date.parse(entry.at) < Date.parse(to))

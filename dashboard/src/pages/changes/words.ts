@@ -53,6 +53,8 @@ export function placeOf({ action, target, detail }: Change): string | null {
       return within('webhooks', target);
     case 'approval':
       return within('approvals', target);
+    case 'run':
+      return within('runs', target);
     case 'grant':
       return within('approvals', detail['referenceId']);
     case 'delivery':

@@ -2,7 +2,7 @@
 
 import type { Client, ConfigFile, Platform, Setup } from '../../../../src/core/clients/client.ts';
 import { CLIENTS } from '../../../../src/core/clients/clients.ts';
-import { hookCommand } from '../../../../src/core/clients/command.ts';
+import { hookCommand, tellingCommand } from '../../../../src/core/clients/command.ts';
 import { configurationOf } from '../../../../src/core/clients/written.ts';
 import { Command } from '../../components/command.tsx';
 import { Tabs } from '../../components/tabs.tsx';
@@ -31,6 +31,7 @@ function OneClient({ of: client, secret, policyId }: OneClientProps) {
     baseUrl: location.origin,
     key: secret,
     command: client.hooks === null ? '' : hookCommand(['toolgate'], client.id, shell),
+    telling: client.hooks === null ? '' : tellingCommand(['toolgate'], client.id, shell),
   };
   return (
     <>

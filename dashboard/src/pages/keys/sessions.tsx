@@ -1,5 +1,6 @@
 // The sessions of a key: those that agents' owners made, and those of people who signed in with a client.
 
+import { safeJson } from '../../../../src/core/text/visible.ts';
 import { announce } from '../../announce.ts';
 import { queryOf, remove } from '../../api.ts';
 import { Confirm } from '../../components/dialog.tsx';
@@ -57,7 +58,7 @@ const columnsOf = (reload: () => void): Column<Session>[] => [
   },
 ];
 
-function Whose({ of: { label, personEmail, personId } }: { of: Session }) {
+function Whose({ of: { label, personEmail, personId, attributes } }: { of: Session }) {
   return (
     <div>
       {label === '' ? <span class="soft">none</span> : <Named text={label} />}
@@ -66,7 +67,26 @@ function Whose({ of: { label, personEmail, personId } }: { of: Session }) {
           for <Named text={personEmail ?? 'somebody who was removed'} />
         </p>
       )}
+      {attributes !== undefined && <Attributes of={attributes} />}
     </div>
+  );
+}
+
+/** What its owner said of it when it was made, for conditions. */
+function Attributes({ of }: { of: NonNullable<Session['attributes']> }) {
+  return (
+    <dl class="attributes small" aria-label="Attributes">
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <Named text={name} />
+          </dt>
+          <dd>
+            <Named text={typeof value === 'string' ? value : safeJson(value)} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -135,5 +135,7 @@ function testMessage(publicUrl: string, now: number): NotificationMessage {
     proof: null,
     details: null,
     reviewFirst: false,
+    marks: [],
+    askedAt: new Date(now).toISOString(),
   };
 }

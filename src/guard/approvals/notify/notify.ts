@@ -16,7 +16,7 @@ import { recordPosted } from '../../../store/posted-messages.ts';
 import type { Deps } from '../../deps.ts';
 import { decryptNotify, type KeyNotify } from '../../keys.ts';
 import type { Job } from '../../outgoing/worker.ts';
-import { callFacts } from '../call-facts.ts';
+import { callFacts, readBefore } from '../call-facts.ts';
 import { type Route, routeOf } from './route.ts';
 import { type SendSettings, sendBy } from './send.ts';
 import { type SlackApi, SlackError } from './slack-bot/api.ts';
@@ -158,6 +158,7 @@ async function prepared(
     proof: approval.proof,
     details,
     reviewFirst: shows && details?.complete !== true,
+    ...readBefore(approval, channel.details),
   };
   return async () => {
     await sendBy(settings, route, message);

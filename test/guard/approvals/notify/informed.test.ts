@@ -33,6 +33,8 @@ const message: NotificationMessage = {
   proof: null,
   details: null,
   reviewFirst: false,
+  marks: [],
+  askedAt: '2026-08-01T11:34:56.000Z',
 };
 const details: Details = {
   question: 'Refund 120.00 to Ana?',
@@ -126,6 +128,43 @@ for (const [name, textOf] of Object.entries(TEXTS)) {
   });
 }
 
+const read: NotificationMessage = {
+  ...shown,
+  details: {
+    ...details,
+    fields: [
+      { path: 'amount', value: '120.00', known: true },
+      { path: 'to', value: 'eve@x.org', known: false },
+    ],
+  },
+  marks: [
+    { name: 'untrusted', since: '2026-08-01T10:02:00.000Z', serverName: 'mail', toolName: 'search' },
+    { name: 'private', since: '2026-07-31T23:00:00.000Z', serverName: 'crm', toolName: '<b>\u202e' },
+  ],
+};
+
+for (const [name, textOf] of Object.entries(TEXTS)) {
+  if (name === 'terminal') continue;
+  test(`${name} says what the run has read before what the call would do, and which values nobody named`, async () => {
+    const text = (await textOf(read)).replaceAll('\\\\', '\\');
+    const tool = { HTML: '&#60;b&#62;', Slack: '&lt;b&gt;' }[name] ?? '<b>';
+    const words = `This run has read: untrusted (mail__search, 10:02 UTC), private (crm__${tool}\\u{202E}, 2026-07-31 23:00 UTC)`;
+    expect(text).toContain(words);
+    expect(text.indexOf(words)).toBeLessThan(text.indexOf('Refund 120.00 to Ana?'));
+    expect(text).toContain('amount: 120.00');
+    expect(text).toContain('to (not named by the person): eve@x.org');
+    expect(text).not.toMatch(/\u202e/);
+    expect(await textOf(shown)).not.toMatch(/has read|not named/);
+  });
+}
+
+test('the longest names of as many tools as a policy can mark leave room for the rest', async () => {
+  const long = { since: read.askedAt, serverName: '\u202e'.repeat(128), toolName: '\u202e'.repeat(128) };
+  const marks = Array.from({ length: 16 }, (_, at) => ({ name: `m${at}${'x'.repeat(29)}`, ...long }));
+  expect(await slackText({ ...read, marks })).toContain('to (not named by the person)');
+  expect((await teamsCard({ ...read, marks })).lines.join('\n')).toContain('to (not named by the person)');
+});
+
 test('in a mail only what people should press looks like a button', () => {
   const buttons = (about: NotificationMessage) =>
     Array.from(htmlText(about).matchAll(/background:#\w+">([^<]+)<\/a>/g), ([, label]) => label);
@@ -134,13 +173,15 @@ test('in a mail only what people should press looks like a button', () => {
 });
 
 test('a terminal, whose text may end in a log, shows no details', () => {
-  expect(terminalText(shown)).not.toMatch(/amount|120/);
+  expect(terminalText(read)).not.toMatch(/amount|120|has read|mail__/);
 });
 
 test('a notifier gets details as data, and nothing of them if it must not', async () => {
   const json = async (about: NotificationMessage) =>
     JSON.parse(await arrived(url => sendPost(http.post({ url }, about), rules)));
   expect((await json(shown)).details).toEqual(details);
+  expect(await json(shown)).not.toHaveProperty('marks');
+  expect(await json(read)).toMatchObject({ marks: read.marks, details: { fields: read.details?.fields } });
   expect(await json(hidden)).not.toHaveProperty('details');
   expect(await json(hidden)).toMatchObject({ reviewUrl: message.reviewUrl, reviewFirst: true });
   expect((await json(shown)).reviewFirst).toBe(false);

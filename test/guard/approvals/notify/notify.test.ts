@@ -32,6 +32,8 @@ const message: NotificationMessage = {
   proof: null,
   details: null,
   reviewFirst: false,
+  marks: [],
+  askedAt: '2026-08-01T11:34:56.000Z',
 };
 const RTL = '\u202e';
 const hostile: NotificationMessage = {
@@ -394,6 +396,8 @@ describe('by HTTP', () => {
       details: ____,
       personEmail: _____,
       proof: ______,
+      marks: _______,
+      askedAt: ________,
       ...always
     } = hostile;
     expect(seen).toEqual([{ type: 'application/json', json: always, key: null }]);

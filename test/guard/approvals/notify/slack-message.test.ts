@@ -170,3 +170,12 @@ test('a value cannot pass for a line of its own', () => {
     'memo: ok\\u{000A}amount: 1',
   );
 });
+
+test('what the run has read stands before what the call would do', () => {
+  const line = 'This run has read: untrusted (mail__search, 10:02 UTC)';
+  const fields = [{ path: 'to', value: 'eve@x.org', known: false }];
+  const text = read(questionMessage(about(), { ...DETAILS, fields }, [line]));
+  expect(text.indexOf(line)).toBeGreaterThan(0);
+  expect(text.indexOf(line)).toBeLessThan(text.indexOf('to (not named by the person): eve@x.org'));
+  expect(read(questionMessage(about(), DETAILS))).not.toContain('has read');
+});

@@ -8,7 +8,7 @@ import { Ago, Left, Named } from '../../../components/text.tsx';
 import { keyName, personName, sessionLabel } from '../../../names.ts';
 import type { Approval } from '../../../resources.ts';
 import { CallDetails } from '../details.tsx';
-import { DriftMark, Earlier, Lacking, ToolDescription } from '../facts.tsx';
+import { DriftMark, Earlier, HasRead, Lacking, ToolDescription } from '../facts.tsx';
 import type { Look } from './look.ts';
 
 /** Until it is loaded, it takes about the room that most calls need. */
@@ -19,6 +19,7 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
       {whole === null && <Problem error={error} retry={again} />}
       {whole !== null && <DriftMark drifted={whole.context.drifted} keyId={approval.keyId} />}
       {whole?.status === 'pending' && <Lacking of={whole.lacking} />}
+      {whole !== null && <HasRead marks={whole.context.marks} runId={whole.runId} />}
       {whole !== null && <CallDetails of={whole} place="card" />}
       <p class="reason">
         <Named text={approval.reason} />

@@ -32,6 +32,7 @@ export const BUTTONS = { toolgate_approve: 'approve', toolgate_deny: 'deny' } as
 
 /** Lower than Slack's own limits, because Slack sends the message back with every press, and a press is bounded too. */
 const NAME_CHARS = 600;
+const READ_CHARS = 1000;
 const FIELD_CHARS = 300;
 const LINE_CHARS = 400;
 
@@ -53,12 +54,14 @@ export function showsAll(shown: Shown): boolean {
   return shown.complete && detailTexts(shown).length <= DETAIL_SECTIONS;
 }
 
-export function questionMessage(about: About, shown: Shown): SlackMessage {
+/** `read` says what the run has read. */
+export function questionMessage(about: About, shown: Shown, read: readonly string[] = []): SlackMessage {
   const texts = detailTexts(shown);
   return {
     text: `Approve ${slackEscape(fullName(about), LINE_CHARS)}? Lapses ${lapse(about)}.`,
     blocks: [
       section(`An agent asks to call ${callLines(about)}`, NAME_CHARS),
+      ...read.map(text => section(text, READ_CHARS)),
       ...texts.map(text => section(text, SECTION_CHARS)),
       fieldsOf([...facts(about), ...needs(about.approval)]),
       ...votesTexts(about).map(text => section(text, SECTION_CHARS)),

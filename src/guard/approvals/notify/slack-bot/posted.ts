@@ -3,6 +3,7 @@
 
 import { beginningOf } from '../../../../core/approvals/details.ts';
 import { waitAfter } from '../../../../core/approvals/event.ts';
+import { runLines } from '../../../../core/channels/message.ts';
 import { findChannel } from '../../../../core/policy/channel.ts';
 import { type ApprovalRecord, findApproval } from '../../../../store/approvals.ts';
 import { findKey } from '../../../../store/keys.ts';
@@ -15,7 +16,7 @@ import {
 import { listVotes } from '../../../../store/votes.ts';
 import type { Deps } from '../../../deps.ts';
 import type { Job } from '../../../outgoing/worker.ts';
-import { callFacts } from '../../call-facts.ts';
+import { callFacts, readBefore } from '../../call-facts.ts';
 import { type SlackApi, SlackError, type SlackMessage } from './api.ts';
 import { type About, endedMessage, questionMessage, type Shown } from './message.ts';
 
@@ -26,7 +27,11 @@ export async function questionFor(
   approval: ApprovalRecord,
   details: boolean,
 ): Promise<SlackMessage> {
-  return questionMessage(await aboutOf(deps, publicUrl, approval), await shownIn(deps, approval, details));
+  const [about, shown] = await Promise.all([
+    aboutOf(deps, publicUrl, approval),
+    shownIn(deps, approval, details),
+  ]);
+  return questionMessage(about, shown, runLines(readBefore(approval, details)));
 }
 
 interface SlackBot {
