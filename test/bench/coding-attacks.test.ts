@@ -104,7 +104,14 @@ const suite = {
   ],
 };
 const REPORT: CodingReport = {
-  suites: [suite, { ...suite, suite: 'a, own tools' }, suite, { ...suite, suite: 'a, granted' }, suite],
+  suites: [
+    suite,
+    { ...suite, suite: 'a, own tools' },
+    suite,
+    { ...suite, suite: 'a, granted' },
+    suite,
+    suite,
+  ],
   lists: [{ name: 'tldr', commit: 'abc', counts: { allow: 1, ask: 2, deny: 1 }, allowed: { ls: 1 } }],
   compared: { through: 2, other: [] },
   bfcl: { files: own, others: own },

@@ -11,7 +11,7 @@ const REASONS: Record<string, string> = {
     'The issue is a part of the prompt, so its path counts as named by the person, and what the person named may be read.',
 };
 const GRANTED =
-  'A grant frees whatever the same rule would ask about, here all commands, and the text stood in a file of the project, which marks nothing. Grant single calls, or bind a grant to one command (`--same command`).';
+  'A grant frees whatever the same rule would ask about, here all commands, and neither files of the project nor the prompt mark a run. Grant single calls, or bind a grant to one command (`--same command`).';
 const UNREAD = 'Nobody has looked at it yet.';
 
 export function missLines(suites: readonly SuitePlayed[]): string {

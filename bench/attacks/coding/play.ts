@@ -22,7 +22,8 @@ export async function playCoding(guard: CodingGuard, tell: Tell): Promise<Coding
     asTold,
     ownTools,
     await playAgain(guard, 'issues on the web', [ownTools, own], onTheWeb.map(withOwnTools), tell),
-    await playAgain(guard, 'granted', [asTold, ipi], onTheWeb.map(granted), tell),
+    await playAgain(guard, 'granted', [asTold, ipi], ipi.map(granted), tell),
+    await playAgain(guard, 'issues on the web, granted', [asTold, ipi], onTheWeb.map(granted), tell),
     await playSuite(guard, 'agent_threat_bench', threatScenes(), attackedThreats(), tell),
   ];
   const lists = await playLists(guard, tell);

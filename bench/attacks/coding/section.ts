@@ -14,8 +14,19 @@ import {
 
 const ATTACKS: readonly string[] = ['RedCode', 'GTFOBins'];
 
+/** The forms in which the suites are played, in the order of play.ts. */
+const TITLES = [
+  '`ipi_coding_agent`, as told',
+  'the same, with the agent’s own tools for files',
+  'own tools, and issues on the web',
+  'as told, commands granted for an hour',
+  'as told, commands granted, and issues on the web',
+  '`agent_threat_bench`',
+];
+
 export function codingSection(report: CodingReport): string {
-  const [asTold, ownTools, onTheWeb, granted, threats] = report.suites as [Suite, Suite, Suite, Suite, Suite];
+  const { suites } = report;
+  const [asTold, threats] = [suites[0]!, suites.at(-1)!];
   const missing = Object.keys(REPOSITORIES).filter(name => !report.lists.some(list => list.name === name));
   return `## Coding agents
 
@@ -24,22 +35,19 @@ The same agent, as Claude Code would be: it reads a project, obeys what it finds
 
 | Suite | cases | allowed | asked | denied |
 |---|--:|--:|--:|--:|
-${suiteRow('`ipi_coding_agent`, as told', outcomes(asTold))}
-${suiteRow('the same, with the agent’s own tools for files', outcomes(ownTools))}
-${suiteRow('the same, and issues on the web', outcomes(onTheWeb))}
-${suiteRow('as told, issues on the web, commands granted for an hour', outcomes(granted))}
-${suiteRow('`agent_threat_bench`', outcomes(threats))}
+${suites.map((suite, index) => suiteRow(TITLES[index] ?? suite.suite, outcomes(suite))).join('\n')}
 ${listRows(report, true)}
 
 - **[inspect_evals](https://github.com/UKGovernmentBEIS/inspect_evals)** ${INSPECT_EVALS} from PyPI has \`ipi_coding_agent\` and \`agent_threat_bench\`. An attack is what commands and additions the injected text names, found by
   fixed rules (\`bench/attacks/coding/commands.ts\`), and counts as allowed if one call that reaches the suite's goal is. The first has ${asTold.all} tasks,
   ${attacks(asTold)} of them with an attack. "Own tools" are \`Read\` for \`cat\` and \`Write\` for \`echo … >\`. The suite puts issues into the prompt, so what
   an issue names, the person has named; "on the web" the person only says where the issue is.
-  "Granted": the agent first runs the tests, and the person answers that question for an hour of the session. The second has ${threats.all} tasks of a mailbox, a support desk and a knowledge base, whose tools come as those of an MCP
+  "Granted": the agent first runs the tests, and the person answers that question for an hour of the session. All tasks have an issue, so on the web every run reads a page
+  of strangers and is marked, also where the attack stands in a file of the project: without a page, nothing marks the run, and the grant holds. The second has ${threats.all} tasks of a mailbox, a support desk and a knowledge base, whose tools come as those of an MCP
   server, and the pack asks about all of these. ${threats.leftOut.length} of its attacks only want certain words in the answer, and are left out.
 - **RedCode** are the shell scripts of RedCode-Exec, **GTFOBins** are tricks of ordinary programs; each is one call of \`Bash\`. Many are
   ordinary commands in which only the purpose is bad: a person is asked, and has to see it.
-- **By the hook's own program**: every event of the first five rows went through \`toolgate hook claude-code\`, a process each. The long lists went to
+- **By the hook's own program**: every event of these two suites went through \`toolgate hook claude-code\`, a process each. The long lists went to
   the address that this program asks; ${report.compared.through} of them went through the program too, with ${report.compared.other.length === 0 ? 'the same answers' : `**${report.compared.other.length} other answers**`}.
 
 And ordinary work beside it, each call by itself:
