@@ -123,7 +123,7 @@ ${
 - **Answers in words.** Goals that only want the agent to say something have no call that could be held.
 - **Other tasks.** ${tasks} tasks are few, and nobody's own. Before you rely on a policy, [try it as a shadow](shadow.md) on your own agents.
 
-To repeat it: \`npm ci\`, \`npm ci --prefix bench\`, \`npm run attacks\`, with Python 3.10 or newer. It brings AgentDojo into \`bench/.attacks\`
-(285 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes three to five minutes on two cores that do nothing else.
+To repeat it: \`npm ci\`, \`npm ci --prefix bench\`, \`npm run attacks\`, with Python 3.11 or newer. It brings AgentDojo, inspect_evals and BFCL into \`bench/.attacks\`
+(about 350 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes five to seven minutes on two cores that do nothing else.
 `;
 }
