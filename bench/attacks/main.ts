@@ -1,5 +1,5 @@
 // npm run attacks: an agent that obeys every injected text it reads plays AgentDojo's tasks, bare and behind Toolgate with
-// several policies. It writes docs/attacks.md with its chart. It fails when it cannot be played, or when a control does not
+// several policies, and suites about coding agents through the hook. It writes docs/attacks.md with its chart. It fails when it cannot be played, or when a control does not
 // come out as it must; how well a policy holds is what the page says.
 
 import * as fs from 'node:fs';
@@ -7,6 +7,10 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Place } from '../service.ts';
+import { CodingGuard } from './coding/guard.ts';
+import { playCoding } from './coding/play.ts';
+import { type CodingReport, codingFaults } from './coding/report.ts';
+import { codingSection } from './coding/section.ts';
 import { type Behind, Gate } from './gate.ts';
 import { writePage } from './page.ts';
 import { type Bare, playBare, playGuarded, playVariant } from './play.ts';
@@ -16,9 +20,12 @@ import { bring } from './program.ts';
 import { ADAPTIVE, faults, type SuiteReport, variantsFor } from './report.ts';
 import { SUITES, type SuiteName } from './stage.ts';
 
+/** The suites of AgentDojo, and those about coding agents. */
+const ALL = [...SUITES, 'coding'] as const;
+
 const USAGE = `Usage: npm run attacks -- [options]
 
-  --only <suites>  only these, by comma: ${SUITES.join(', ')}; no page is written
+  --only <suites>  only these, by comma: ${ALL.join(', ')}; no page is written
   --json           print everything that was found, as JSON
   --help           print this
 `;
@@ -29,28 +36,40 @@ async function main(): Promise<void> {
   });
   if (values.help) return console.log(USAGE);
   const suites = chosen(values.only);
-  bring(tell);
+  if (suites.some(suite => suite !== 'coding')) bring(tell);
   await using resources = new AsyncDisposableStack();
   process.once('SIGINT', () => resources.disposeAsync().finally(() => process.exit(130)));
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'toolgate-attacks-'));
   resources.defer(() => fs.rmSync(folder, { recursive: true, force: true }));
   const place: Place = { folder, resources, postgres: null, tell };
 
-  const gate = await Gate.open(place);
-  const reports = await Promise.all(suites.map(suite => playSuite(gate, suite)));
-  console.log(values.json ? JSON.stringify(reports, null, 2) : printed(reports));
-  if (suites.length === SUITES.length) writePage(reports, minutes());
-  const wrong = faults(reports);
+  const reports = await playAgentDojo(place, suites);
+  const coding = suites.includes('coding') ? await playCoding(await CodingGuard.open(place), tell) : null;
+  console.log(values.json ? JSON.stringify({ agentDojo: reports, coding }, null, 2) : said(reports, coding));
+  if (coding !== null && suites.length === ALL.length) writePage(reports, minutes(), coding);
+  const wrong = [...faults(reports), ...(coding === null ? [] : codingFaults(coding))];
   for (const fault of wrong) console.error(fault);
   if (wrong.length > 0) process.exitCode = 1;
 }
 
-function chosen(only: string | undefined): readonly SuiteName[] {
-  if (only === undefined) return SUITES;
+async function playAgentDojo(place: Place, names: readonly string[]): Promise<SuiteReport[]> {
+  const suites = SUITES.filter(suite => names.includes(suite));
+  if (suites.length === 0) return [];
+  const gate = await Gate.open(place);
+  return Promise.all(suites.map(suite => playSuite(gate, suite)));
+}
+
+const said = (reports: readonly SuiteReport[], coding: CodingReport | null): string =>
+  [...(reports.length > 0 ? [printed(reports)] : []), ...(coding ? [codingSection(coding)] : [])].join(
+    '\n\n',
+  );
+
+function chosen(only: string | undefined): readonly (typeof ALL)[number][] {
+  if (only === undefined) return ALL;
   const names = only.split(',').map(name => name.trim());
-  const unknown = names.find(name => !SUITES.some(suite => suite === name));
+  const unknown = names.find(name => !ALL.some(suite => suite === name));
   if (unknown !== undefined) throw new Error(`There is no suite "${unknown}"\n\n${USAGE}`);
-  return SUITES.filter(suite => names.includes(suite));
+  return ALL.filter(suite => names.includes(suite));
 }
 
 async function playSuite(gate: Gate, suite: SuiteName): Promise<SuiteReport> {

@@ -5,6 +5,8 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { commit } from '../../scripts/conditions.ts';
 import { drawAttacks } from './chart.ts';
+import type { CodingReport } from './coding/report.ts';
+import { codingSection } from './coding/section.ts';
 import type { Kind } from './policies.ts';
 import { AGENTDOJO, SUITES_VERSION } from './program.ts';
 import { type SuiteReport, sums, total } from './report.ts';
@@ -22,7 +24,7 @@ const SHOWN: [Kind, string, 'floor' | 'ours'][] = [
 ];
 
 /** `took` is how long the run took, in minutes. */
-export function writePage(reports: readonly SuiteReport[], took: number): void {
+export function writePage(reports: readonly SuiteReport[], took: number, coding: CodingReport): void {
   const points = SHOWN.map(([kind, label, colour]) => {
     const { asked, reached } = sums(reports, kind);
     return { label: `${label}: ${asked.count} of ${asked.of}`, kind: colour, asked, reached };
@@ -31,11 +33,11 @@ export function writePage(reports: readonly SuiteReport[], took: number): void {
   const explained = 'Upper left is best. Thin lines are 95 % intervals, by Wilson.';
   fs.mkdirSync(path.join(DOCS, 'bench'), { recursive: true });
   fs.writeFileSync(path.join(DOCS, 'bench', 'attacks.svg'), drawAttacks(TITLE, explained, points));
-  fs.writeFileSync(path.join(DOCS, 'attacks.md'), page(reports, made));
+  fs.writeFileSync(path.join(DOCS, 'attacks.md'), page(reports, made, coding));
 }
 
 /** `made` says when, of which commit and how fast. */
-export function page(reports: readonly SuiteReport[], made: string): string {
+export function page(reports: readonly SuiteReport[], made: string, coding?: CodingReport): string {
   const bare = reports.map(report => report.bare);
   const tasks = total(bare.map(each => each.tasks.length));
   const [pairs, read] = [total(bare.map(each => each.pairs)), total(bare.map(each => each.read))];
@@ -107,7 +109,12 @@ ${variantTable(reports)}
 
 ${missList(reports)}
 
-## What it does not measure
+${
+  coding === undefined
+    ? ''
+    : `${codingSection(coding)}
+`
+}## What it does not measure
 
 - **Whether a model would obey.** Real agents obey less often than this one; which do, and how often, is a question about models.
 - **Whether people answer well.** Whoever is asked denies every injected call and approves every own one. The fewer questions, the more likely that is.
@@ -118,7 +125,7 @@ ${missList(reports)}
 - **Answers in words.** Goals that only want the agent to say something have no call that could be held.
 - **Other tasks.** ${tasks} tasks are few, and nobody's own. Before you rely on a policy, [try it as a shadow](shadow.md) on your own agents.
 
-To repeat it: \`npm ci\`, \`npm ci --prefix bench\`, \`npm run attacks\`, with Python 3.10 or newer. It brings AgentDojo into \`bench/.attacks\`
-(285 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes three to five minutes on two cores that do nothing else.
+To repeat it: \`npm ci\`, \`npm ci --prefix bench\`, \`npm run attacks\`, with Python 3.11 or newer. It brings AgentDojo, inspect_evals and BFCL into \`bench/.attacks\`
+(about 350 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes five to seven minutes on two cores that do nothing else.
 `;
 }
