@@ -79,7 +79,8 @@ export async function readGroup(
 ): Promise<Group> {
   const facts = await readFacts(deps, tx, requests, meters, memory.runs);
   const found = await withPolicies(tx, requests, facts, memory);
-  const runs = await memory.runs.open(deps, tx, found, facts.now, facts.runs);
+  const opened = memory.runs.open(deps, tx, found, facts.now, facts.runs);
+  const runs = opened && (await opened);
   const cases = evaluated(found, requests, facts, memory.annotations, turns);
   if (runs !== null) await settle(tx, runs, cases.filter(isCase));
   const { definitions, now, limitTime } = facts;
@@ -133,10 +134,10 @@ async function withPolicies(
   const found = requests.map((request): Ready | GuardError => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
-    const { key } = live;
+    const { key, person, sessionEndsAt } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
-    return { request, ...live, policy, shadow: shadowOf(key, policies), run: null };
+    return { request, key, person, sessionEndsAt, policy, shadow: shadowOf(key, policies), run: null };
   });
   const reading = found.filter(readsAnnotations);
   if (reading.length > 0)
@@ -222,15 +223,26 @@ function caseOf(
     shadow,
     run: null,
   };
-  if (run !== null)
-    made.run = {
-      run,
-      marks: run.marks,
-      unsettled: run.asked !== asked,
-      again: () => consideredBy(ready, policy, annotations, now),
-      shadowAgain: () => judging && shadowBy(ready, judging, annotations, now),
-    };
+  if (run !== null) made.run = runCase(ready, run, judging, annotations, now, run.asked !== asked);
   return made;
+}
+
+/** It is a function of its own, because what closures use costs every call of the function around them. */
+function runCase(
+  ready: Ready,
+  run: Run,
+  judging: CompiledPolicy | null,
+  annotations: Annotations,
+  now: number,
+  unsettled: boolean,
+): RunCase {
+  return {
+    run,
+    marks: run.marks,
+    unsettled,
+    again: () => consideredBy(ready, ready.policy, annotations, now),
+    shadowAgain: () => judging && shadowBy(ready, judging, annotations, now),
+  };
 }
 
 function consideredBy(

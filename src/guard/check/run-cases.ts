@@ -38,29 +38,25 @@ export class RunOpener {
   readonly #keyIds = new Set<string>();
 
   /** The runs of those requests that probably have one; null if there are none. */
-  async expect(deps: Deps, tx: Transaction, requests: readonly CheckRequest[]): Promise<Runs | null> {
+  expect(deps: Deps, tx: Transaction, requests: readonly CheckRequest[]): Promise<Runs> | null {
     if (this.#keyIds.size === 0) return null;
     const likely = requests.filter(({ principal }) => this.#keyIds.has(principal.keyId));
     if (likely.length === 0) return null;
     const runs = new Runs(deps);
-    await runs.expect(tx, likely);
-    return runs;
+    return runs.expect(tx, likely).then(() => runs);
   }
 
   /** Null if no policy of the group uses marks or known values. `expected` are those that were read before. */
-  async open(
+  open(
     deps: Deps,
     tx: Transaction,
     calls: readonly (Judged | GuardError)[],
     now: number,
     expected: Runs | null,
-  ): Promise<Runs | null> {
-    const wanted = calls.filter(each => this.#usesRuns(each));
-    if (wanted.length === 0) return null;
-    const runs = expected ?? new Runs(deps);
-    await runs.open(tx, wanted, now);
-    for (const each of wanted) each.run = runs.of(each.request);
-    return runs;
+  ): Promise<Runs> | null {
+    const wanted: Judged[] = [];
+    for (const each of calls) if (this.#usesRuns(each)) wanted.push(each);
+    return wanted.length === 0 ? null : opened(expected ?? new Runs(deps), tx, wanted, now);
   }
 
   #usesRuns(each: Judged | GuardError): each is Judged {
@@ -72,6 +68,12 @@ export class RunOpener {
     else if (this.#keyIds.size > 0) this.#keyIds.delete(keyId);
     return uses && !request.call.relayed;
   }
+}
+
+async function opened(runs: Runs, tx: Transaction, wanted: readonly Judged[], now: number): Promise<Runs> {
+  await runs.open(tx, wanted, now);
+  for (const each of wanted) each.run = runs.of(each.request);
+  return runs;
 }
 
 const MOST_KEYS = 10_000;
