@@ -126,6 +126,6 @@ ${
 - **Other tasks.** ${tasks} tasks are few, and nobody's own. Before you rely on a policy, [try it as a shadow](shadow.md) on your own agents.
 
 To repeat it: \`npm ci\`, \`npm ci --prefix bench\`, \`npm run attacks\`, with Python 3.11 or newer. It brings AgentDojo, inspect_evals and BFCL into \`bench/.attacks\`
-(about 350 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes five to seven minutes on two cores that do nothing else.
+(about 430 MB; \`TOOLGATE_BENCH_ATTACKS\` names another folder) and takes three to five minutes for AgentDojo and one to four for the coding agents, on two cores.
 `;
 }
