@@ -42,7 +42,7 @@ const MUTANTS: Record<string, Patch[]> = {
           const about = { rule, ruleDigest: '', argsDigest: '', definitionDigest: null };
           const facts = { drift: each.drift, freedom: null, approvalLimit: null, usedUp: false };
           const entry = auditEntry(each, decide(each.considered, facts));
-          const telling = { reason: 'r', args: request.args, person, carriers: [], subscribers: [], now: group.now };
+          const telling = { reason: 'r', args: request.args, person, carriers: [], subscribers: [], marks: [], now: group.now };
           ask(round.deps, round.tx, entry, about, telling);
         }`,
     },
