@@ -34,6 +34,8 @@ export type { PrintApproval };
 export interface Running {
   url: string;
   port: number;
+  /** Logs that it serves, once signals can stop it. */
+  announce: () => void;
   /** The metrics of this process. */
   metrics: () => Promise<MetricFamily[]>;
   /**
@@ -101,12 +103,12 @@ export async function start(
   const url = publicUrl(config, serving.port);
   services.serverSignIns.servedAt(url);
   background = await startBackground(config, services, url, print);
-  log.info({ url, version: VERSION }, 'serving');
   const opened = opening.move();
   let stopped: Promise<void> | null = null;
   return {
     url,
     port: serving.port,
+    announce: () => log.info({ url, version: VERSION }, 'serving'),
     metrics: () => services.metrics.families(),
     welcome: show => {
       const welcomed = welcome(config, deps, log, url, show);

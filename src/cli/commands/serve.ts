@@ -75,8 +75,9 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     const link = worker === undefined ? null : new WorkerLink();
     const file = prints(io, loaded.config) ? null : new SecretFile(loaded.config.dataDir);
     const running = await start(loaded.config, { log, onFatal, print: printer(io, file), others: link });
-    // The handlers come first, because a signal may arrive as soon as we report that we serve.
+    // The handlers come first, because a signal may arrive as soon as we report that we serve, in the log or to the others.
     const stop = stopOnSignals(running, log);
+    running.announce();
     link?.ready(running, () => stop('SIGTERM'));
     if (worker === undefined || worker === 1) {
       if (['0', 'false'].includes(io.env['NODE_TLS_REJECT_UNAUTHORIZED'] ?? '')) log.warn(UNVERIFIED);

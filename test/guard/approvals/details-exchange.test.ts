@@ -64,7 +64,9 @@ test('what passes over the channel says nothing, fits into a notification, and h
   const all = channel.messages.join('\n');
   for (const text of [SECRET, Buffer.from(SECRET).toString('base64url').slice(0, -2)])
     expect(all).not.toContain(text);
-  expect(holder.figures.answered).toBe(3);
+  // On a busy machine a question is asked again, and each is answered once.
+  expect(holder.figures.answered).toBeGreaterThanOrEqual(3);
+  expect(holder.figures.answered).toBeLessThanOrEqual(channel.of('question').length);
 });
 
 test('parts may come in any order and more than once', async () => {
