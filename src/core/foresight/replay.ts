@@ -87,13 +87,13 @@ function runsAlike(draft: CompiledPolicy, recorded: CompiledPolicy): boolean {
 
 const decidingTexts = new WeakMap<CompiledPolicy, string>();
 
-/** All that decides in a policy, without what people see, hear and are told. */
+/** All that decides in a policy, who may approve included, without what people see, hear and are told. */
 function decidingText(policy: CompiledPolicy): string {
   let text = decidingTexts.get(policy);
   if (text === undefined) {
     const rules = policy.rules.map(rule => {
-      const { tool, action, during, limit, known } = rule;
-      return [tool, action, conditionsOf(rule), during, limit, marksOf(rule), known];
+      const { tool, action, during, limit, approvers, known } = rule;
+      return [tool, action, conditionsOf(rule), during, limit, approvers, marksOf(rule), known];
     });
     text = JSON.stringify([rules, policy.limits ?? {}]);
     decidingTexts.set(policy, text);
