@@ -2,10 +2,7 @@
 // was named in it. The service remembers the same, as keyed digests in its store.
 
 import type { Json } from '../wire/json.ts';
-import { namedInJson } from './words.ts';
-
-/** How many values can be known in a run. */
-export const MAX_KNOWN = 65_536;
+import { MAX_KNOWN, namedInJson } from './words.ts';
 
 export class TriedRun {
   readonly #marks = new Set<string>();

@@ -11,6 +11,9 @@ import { ExactNumber } from '../wire/exact-number.ts';
 import { type Json, parseJson } from '../wire/json.ts';
 import { canBeAsked, type Word, wordsIn } from './word.ts';
 
+/** How many values can be known in a run. */
+export const MAX_KNOWN = 65_536;
+
 const MOST_WORDS = 8;
 /** An IBAN of 34 characters in groups of four. */
 const MOST_IBAN_WORDS = 9;

@@ -194,7 +194,7 @@ function hasConditions(each: Ready | GuardError): boolean {
   return each.policy.compiled.size > 0 || (each.shadow !== null && each.shadow.compiled.size > 0);
 }
 
-function shadowOf(key: KeyFacts, policies: CompiledPolicies): CompiledPolicy | null {
+export function shadowOf(key: KeyFacts, policies: CompiledPolicies): CompiledPolicy | null {
   const { shadowPolicyId, shadowPolicyVersion } = key;
   if (shadowPolicyId === null || shadowPolicyVersion === null) return null;
   return policies.get(shadowPolicyId, shadowPolicyVersion);

@@ -3,14 +3,13 @@
 // which can only make a decision stricter.
 
 import { digestsOf } from '../../core/flows/digests.ts';
+import { MAX_KNOWN } from '../../core/flows/words.ts';
 import { addKnown } from '../../store/known-values.ts';
 import type { Deps } from '../deps.ts';
 import type { CallerTurns } from '../rations/caller-turns.ts';
 import { keyName } from '../rations/rations.ts';
 import type { RunHandle } from './run.ts';
 
-/** How many values can be known in a run. */
-export const MAX_KNOWN = 65_536;
 /** How many stretches of one text are looked at. */
 const MAX_LOOKED_AT = 4 * MAX_KNOWN;
 /** A slice takes about 4 ms, and the transaction that writes it about twice as long on SQLite. */

@@ -2,7 +2,7 @@
 // after the verdict of another was sent is decided with the marks that the other one gave, on every replica. Only keys
 // whose policies use marks or known values have any of this.
 
-import type { Rule } from '../../core/policy/policy.ts';
+import { marksOf, type Rule } from '../../core/policy/policy.ts';
 import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKnown, insertCalls, type ReportedCall } from '../../store/known-values.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
@@ -128,11 +128,10 @@ export class Runs {
 
   /** Gives a run the marks of the rule that allowed a call. A shadow's are kept apart. */
   mark(run: Run, rule: Rule | undefined, shadow: string, entry: AuditEntry): void {
-    const marks = rule?.marks;
-    if (marks === undefined) return;
+    if (rule?.marks === undefined) return;
     const { at: since, serverName, toolName, id: toolCallId } = entry;
     const by = { since, serverName, toolName, toolCallId };
-    this.#marks.push(...run.mark(typeof marks === 'string' ? [marks] : marks, shadow, by));
+    this.#marks.push(...run.mark(marksOf(rule), shadow, by));
   }
 
   /** Remembers a call whose result the agent will report under this name. */

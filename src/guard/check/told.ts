@@ -15,11 +15,15 @@ import { compiledVersion } from '../compiled-version.ts';
 import { type Principal, unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
+import { shadowOf } from './cases.ts';
 import { CredentialFacts, type Live } from './facts.ts';
 import type { Learner } from './learner.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { RunHandle } from './run.ts';
 import { callName, Runs } from './runs.ts';
+
+/** The longest text that is taken, in bytes of UTF-8. */
+export const MAX_TOLD_BYTES = 65_536;
 
 export type Said = { text: string } | { structured: Json };
 
@@ -100,12 +104,8 @@ export class Told {
     const live = credentials.live(speaker, now);
     if (live === null) throw unauthenticated();
     await this.#policies.load(tx, credentials.policyVersions());
-    const { policyId, policyVersion, shadowPolicyId, shadowPolicyVersion } = live.key;
-    const policy = this.#policies.get(policyId, policyVersion);
-    const shadow =
-      shadowPolicyId === null || shadowPolicyVersion === null
-        ? null
-        : this.#policies.get(shadowPolicyId, shadowPolicyVersion);
+    const policy = this.#policies.get(live.key.policyId, live.key.policyVersion);
+    const shadow = shadowOf(live.key, this.#policies);
     return policy?.usesKnown || shadow?.usesKnown ? live : null;
   }
 

@@ -1,6 +1,7 @@
 // /v1/sessions: creates, lists and revokes sessions. Only a long-lived key may do this.
 
 import { z } from 'zod';
+import { attributesFault } from '../../core/flows/attributes.ts';
 import { scopeFault } from '../../core/text/name.ts';
 import { codePoints } from '../../core/text/text-length.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
@@ -37,26 +38,9 @@ const scope = z
 
 const MAX_KNOWN = 256;
 const MAX_KNOWN_CHARS = 512;
-const MAX_ATTRIBUTES = 4096;
-const MAX_LEVELS = 4;
-
-function attributesFault(value: unknown): string | null {
-  if (!isObject(value as Json)) return 'must be an object';
-  if (levelsOf(value) > MAX_LEVELS) return `must have at most ${MAX_LEVELS} levels`;
-  return Buffer.byteLength(JSON.stringify(value)) > MAX_ATTRIBUTES
-    ? `must have at most ${MAX_ATTRIBUTES} bytes as JSON`
-    : null;
-}
-
-/** It stops one level below those that are allowed. */
-function levelsOf(value: unknown, level = 1): number {
-  if (typeof value !== 'object' || value === null) return level - 1;
-  if (level > MAX_LEVELS) return level;
-  return Math.max(level, ...Object.values(value).map(each => levelsOf(each, level + 1)));
-}
 
 const attributes = z.unknown().superRefine((value, context) => {
-  const message = attributesFault(value);
+  const message = isObject(value as Json) ? attributesFault(value as JsonObject) : 'must be an object';
   if (message !== null) context.addIssue({ code: 'custom', message });
 }) as unknown as z.ZodType<JsonObject>;
 

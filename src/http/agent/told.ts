@@ -3,12 +3,10 @@
 import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
 import { type Json, MAX_CHECK_VALUES } from '../../core/wire/json.ts';
+import { MAX_TOLD_BYTES } from '../../guard/check/told.ts';
 import { uuid } from '../serving/fields.ts';
 import { agentOf, type Route, route } from '../serving/route.ts';
 import { runOf } from '../serving/run-header.ts';
-
-/** In bytes of UTF-8. */
-const MAX_TEXT = 65_536;
 
 const text = z
   .string()
@@ -64,6 +62,6 @@ export const toldRoutes: Route[] = [
 ];
 
 function bounded(text: string): string {
-  if (Buffer.byteLength(text) <= MAX_TEXT) return text;
-  throw new GuardError('too_large', `The text has more than ${MAX_TEXT} bytes.`);
+  if (Buffer.byteLength(text) <= MAX_TOLD_BYTES) return text;
+  throw new GuardError('too_large', `The text has more than ${MAX_TOLD_BYTES} bytes.`);
 }

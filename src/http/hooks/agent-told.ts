@@ -6,7 +6,7 @@ import { runNameFault } from '../../core/flows/names.ts';
 import { joinName } from '../../core/text/name.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
-import type { Said } from '../../guard/check/told.ts';
+import { MAX_TOLD_BYTES, type Said } from '../../guard/check/told.ts';
 import { agentOf, type Incoming } from '../serving/route.ts';
 import { runOf } from '../serving/run-header.ts';
 import type { AgentDoor } from './agent.ts';
@@ -83,9 +83,6 @@ const OF_SUBAGENT = ['agent_id', 'agentId', 'subagent_type', 'subagentType'];
 /** Whose words a prompt is, where Claude Code says so; all else is scheduled, or comes from other agents. */
 const OF_PERSON: readonly Json[] = ['user', 'sdk'];
 
-/** In bytes of UTF-8, as for POST /v1/told. */
-const MOST_BYTES = 65_536;
-
 /**
  * A line that begins what the harness has put into the prompt, such as the report of a task in the background (a tag) or
  * files that were mentioned (the line of Gemini CLI). What follows may be anybody's words.
@@ -103,7 +100,7 @@ export function wordsOfPerson(agent: Teller, event: JsonObject): string {
 
 /** Of a long text the first words. A part of a word would be another one. */
 function beginningOf(text: string): string {
-  if (Buffer.byteLength(text) <= MOST_BYTES) return text;
-  const beginning = Buffer.from(text).toString('utf8', 0, MOST_BYTES);
+  if (Buffer.byteLength(text) <= MAX_TOLD_BYTES) return text;
+  const beginning = Buffer.from(text).toString('utf8', 0, MAX_TOLD_BYTES);
   return beginning.slice(0, Math.max(0, beginning.search(/\s\S*$/)));
 }

@@ -1,8 +1,8 @@
 // What is remembered of a run that is only tried.
 
 import { expect, test } from 'bun:test';
-import { MAX_KNOWN, TriedRun } from '../../../src/core/flows/tried-run.ts';
-import { comparable, comparableNumber } from '../../../src/core/flows/words.ts';
+import { TriedRun } from '../../../src/core/flows/tried-run.ts';
+import { comparable, comparableNumber, MAX_KNOWN } from '../../../src/core/flows/words.ts';
 
 const knows = (run: TriedRun, text: string) => run.knows(comparable(text) ?? '');
 
