@@ -65,6 +65,11 @@ export async function addKnown(
   return added.length === fresh.length;
 }
 
+/** Counts values for which a run has no room. */
+export async function countDropped(tx: Transaction, run: number, count: number): Promise<void> {
+  await tx.run('UPDATE runs SET dropped = dropped + $2 WHERE number = $1', [run, count]);
+}
+
 async function unknownAmong(tx: Queries, run: number, digests: readonly string[]): Promise<string[]> {
   const different = [...new Set(digests)];
   const found = await findKnown(

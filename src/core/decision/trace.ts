@@ -167,7 +167,8 @@ class Tracer {
 
   #detail(name: string, condition: Condition<unknown>, came: Outcome, noted: Noted): Detail {
     const values = condition.readings(this.#scope).map(({ text, value }) => `${text} ${shown(value)}`);
-    return { name, text: condition.source, ...came, values: [...values, ...answers(noted.asked(condition))] };
+    const asked = answers(noted.asked(condition), this.#situation.run?.dropped ?? 0);
+    return { name, text: condition.source, ...came, values: [...values, ...asked] };
   }
 }
 
@@ -227,12 +228,14 @@ function shown(value: unknown): string {
 const shortened = (text: string): string =>
   text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
 
-/** What `known()` was asked about. */
-function answers(asked: Asked): string[] {
+/** What `known()` was asked about, and how many values it could not know. */
+function answers(asked: Asked, dropped: number): string[] {
+  if (asked.size === 0) return [];
   const said = Array.from(asked, ([value, answer]) => {
     const words = answer instanceof Failure ? 'could not be looked up' : answer ? 'is known' : 'is not known';
     return `${shortened(value)} ${words}`;
   });
   const more = said.length - MOST_ANSWERS;
-  return more > 0 ? [...said.slice(0, MOST_ANSWERS), `${more} more were asked about`] : said;
+  const shown = more > 0 ? [...said.slice(0, MOST_ANSWERS), `${more} more were asked about`] : said;
+  return dropped === 0 ? shown : [...shown, `${dropped} further values had no room in the run`];
 }

@@ -7,6 +7,7 @@ import { MAX_KNOWN, namedInJson } from './words.ts';
 export class TriedRun {
   readonly #marks = new Set<string>();
   readonly #known = new Set<string>();
+  #dropped = 0;
 
   /** In the order of the alphabet. */
   get marks(): readonly string[] {
@@ -16,6 +17,11 @@ export class TriedRun {
   /** Takes a value in the form in which values are compared. */
   readonly knows = (comparable: string): boolean => this.#known.has(comparable);
 
+  /** How many values are not known because the run had no room for them, with their repetitions. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
   mark(names: readonly string[]): void {
     for (const name of names) this.#marks.add(name);
   }
@@ -23,8 +29,8 @@ export class TriedRun {
   /** Makes known what a text, or a value of JSON, names. */
   learn(from: Json): void {
     for (const value of namedInJson(from)) {
-      if (this.#known.size >= MAX_KNOWN) return;
-      this.#known.add(value);
+      if (this.#known.size < MAX_KNOWN) this.#known.add(value);
+      else if (!this.#known.has(value)) this.#dropped++;
     }
   }
 }

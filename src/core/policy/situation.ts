@@ -76,6 +76,8 @@ export interface RunFacts {
   marks: readonly string[];
   /** Whether somebody who is trusted has named a value, given as texts are compared (core/flows/words.ts). */
   knows: (comparable: string) => boolean | Failure;
+  /** How many values are not known because there was no room for them, where somebody tries the call. */
+  dropped?: number;
 }
 
 const { BOOL, DYN, STRING, listOf, mapOf, structOf } = types;

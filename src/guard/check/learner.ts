@@ -4,7 +4,7 @@
 
 import { digestsOf } from '../../core/flows/digests.ts';
 import { MAX_KNOWN } from '../../core/flows/words.ts';
-import { addKnown } from '../../store/known-values.ts';
+import { addKnown, countDropped } from '../../store/known-values.ts';
 import type { Deps } from '../deps.ts';
 import type { CallerTurns } from '../rations/caller-turns.ts';
 import { keyName } from '../rations/rations.ts';
@@ -28,15 +28,22 @@ export class Learner {
 
   /** Resolves once all that is named holds on every replica. `named` has values in the form in which they are compared. */
   async learn(run: RunHandle, keyId: string, named: Iterable<string>): Promise<void> {
-    const key = this.#deps.vault.runKey(run.id);
-    const digests = digestsOf(key, named);
-    for (let looked = 0; looked < MAX_LOOKED_AT; looked += SLICE) {
+    const { vault, db } = this.#deps;
+    const key = vault.runKey(run.id);
+    const values = named[Symbol.iterator]();
+    let more = 0;
+    for (let looked = 0, fits = true; looked < MAX_LOOKED_AT; looked += SLICE) {
       if (looked > 0) await this.#turns.next(keyName(keyId));
-      const slice = nextOf(digests);
-      if (slice.length === 0) return;
-      const fits = await this.#deps.db.transaction({}, tx => addKnown(tx, run.number, slice, MAX_KNOWN));
-      if (!fits) return;
+      const slice = nextOf(values);
+      if (slice.length === 0) break;
+      if (!fits) more += slice.length;
+      else
+        fits = await db.transaction({}, tx =>
+          addKnown(tx, run.number, [...digestsOf(key, slice)], MAX_KNOWN),
+        );
     }
+    // What stands behind the end is only counted, with its repetitions.
+    if (more > 0) await db.transaction({}, tx => countDropped(tx, run.number, more));
   }
 
   /** The same where a call was made and somebody waits for its answer: they get it also if nothing can be written. */
@@ -49,10 +56,10 @@ export class Learner {
   }
 }
 
-function nextOf(digests: Iterator<string>): string[] {
+function nextOf(values: Iterator<string>): string[] {
   const slice: string[] = [];
   while (slice.length < SLICE) {
-    const next = digests.next();
+    const next = values.next();
     if (next.done) break;
     slice.push(next.value);
   }

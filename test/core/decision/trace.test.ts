@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { callOf, simulate, type Tried, usedFault } from '../../../src/core/decision/simulate.ts';
+import { MAX_KNOWN } from '../../../src/core/flows/words.ts';
 import { compilePolicy } from '../../../src/core/policy/compiled-policy.ts';
 import type { Limits, Rule } from '../../../src/core/policy/policy.ts';
 import { parseJson } from '../../../src/core/wire/json.ts';
@@ -275,6 +276,15 @@ test('of many values that known() was asked about, some are shown', () => {
   const to = Array.from({ length: 20 }, (_, at) => `${at}@example.com`);
   const values = flowing('mail__send', { args: { to }, marks: ['untrusted'] }).trace[0]?.details[0]?.values;
   expect(values?.slice(-2)).toEqual(['"7@example.com" is not known', '12 more were asked about']);
+});
+
+test('values that had no room in the run are counted', () => {
+  const known = Array.from({ length: MAX_KNOWN + 3 }, (_, at) => `${at}@example.com`);
+  const tried = { args: { to: 'eve@example.com' }, marks: ['untrusted'], known };
+  expect(flowing('mail__send', tried).trace[0]?.details[0]?.values.slice(-2)).toEqual([
+    '"eve@example.com" is not known',
+    '3 further values had no room in the run',
+  ]);
 });
 
 test('a condition that was not looked at is shown with what it would ask', () => {

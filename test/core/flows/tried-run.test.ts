@@ -28,7 +28,9 @@ test('it knows what texts and JSON name, and nothing else', () => {
 
 test('it knows as many values as a run of the service', () => {
   const run = new TriedRun();
+  expect(run.dropped).toBe(0);
   run.learn(Array.from({ length: MAX_KNOWN + 1 }, (_, at) => `value${at}`));
   expect(knows(run, `value${MAX_KNOWN - 1}`)).toBe(true);
   expect(knows(run, `value${MAX_KNOWN}`)).toBe(false);
+  expect(run.dropped).toBe(1);
 });

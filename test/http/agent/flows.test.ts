@@ -95,6 +95,19 @@ for (const engine of await engines()) {
       );
     });
 
+    test('a run knows 65,536 values, single words first, and what had no room is counted', async () => {
+      const { key, keyId } = await service.newKey(RULES);
+      const words = Array.from({ length: 16_384 }, (_, at) => word(at));
+      await decision(key, 'web__fetch');
+      expect((await tell(key, { text: words.join(' ') })).status).toBe(202);
+      expect(await decision(key, 'mail__send', to(words.at(-1) as string))).toBe('allow');
+      expect(await decision(key, 'mail__send', to(words.slice(0, 2).join(' ')))).toBe('allow');
+      expect(await decision(key, 'mail__send', to(words.slice(-8).join(' ')))).toBe('pending');
+      // A text of n words has 8 n - 28 stretches of 1 to 8 words.
+      const [run] = (await service.admin('GET', `/runs?keyId=${keyId}`)).body.runs;
+      expect([run.known, run.dropped]).toEqual([65_536, 8 * 16_384 - 28 - 65_536]);
+    }, 60_000);
+
     test('a result is taken only of a call of the caller that a rule trusts', async () => {
       const { key } = await service.newKey(RULES);
       const other = await service.newKey(RULES);
@@ -207,4 +220,10 @@ for (const engine of await engines()) {
       expect('runId' in entry || 'marks' in entry).toBe(false);
     });
   });
+}
+
+/** Different words of three letters. */
+function word(at: number): string {
+  const letter = (power: number) => String.fromCharCode(97 + (Math.floor(at / 26 ** power) % 26));
+  return letter(2) + letter(1) + letter(0);
 }
