@@ -241,9 +241,11 @@ export class GroupCommit<Item, Result> {
       took: performance.now() - startedAt,
     });
     decided.afterCommit();
-    for (const [index, each] of group.entries()) {
-      const first = decided.beforeAnswer?.get(index);
-      const result = decided.results[index] as Outcome<Result>;
+    const { results, beforeAnswer } = decided;
+    for (let index = 0; index < group.length; index++) {
+      const each = group[index] as Waiting<Item, Result>;
+      const result = results[index] as Outcome<Result>;
+      const first = beforeAnswer?.get(index);
       if (first === undefined) this.#answer(each, result);
       else this.#answerAfter(first(), each, result);
     }

@@ -21,6 +21,7 @@ import { holdDetails } from './hold-details.ts';
 import type { Learner } from './learner.ts';
 import type { LimitFacts } from './limits.ts';
 import { attributesOf, type Verdict } from './request.ts';
+import type { RunCase } from './run-cases.ts';
 import type { Shadows } from './shadow.ts';
 
 /** What the calls of one group share. */
@@ -52,7 +53,8 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
     const question = asking !== null && isCase(each) ? asking.questionOf(each) : undefined;
     if (!isCase(each)) results[index] = each;
     else if (each.metered !== null && limits === null) results[index] = MOVED;
-    else if (question === null || !stillApplies(each)) results[index] = LATER;
+    else if (question === null || (each.run !== null && !stillApplies(each, each.run)))
+      results[index] = LATER;
     else {
       const shadow = shadows.judge(each, question, asking?.approvals ?? null);
       const made =
@@ -60,7 +62,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
           ? decideByRule(round, each)
           : await decideAsking(round, asking, each, question);
       note(round, each, made, shadow);
-      followRun(round, each, made, index);
+      if (each.run !== null) followRun(round, each, each.run, made, index);
       results[index] = made.result;
     }
   }
@@ -73,8 +75,8 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
  * Whether the rule that was found applies also by the marks that calls before it in this group have given the run. If not,
  * a later group decides the call, which reads what another rule depends on.
  */
-function stillApplies({ run, considered }: Case): boolean {
-  if (run === null || run.marks === run.run.marks) return true;
+function stillApplies({ considered }: Case, run: RunCase): boolean {
+  if (run.marks === run.run.marks) return true;
   const { asked } = run.run;
   const { index, failed, held } = run.again();
   return (
@@ -86,10 +88,10 @@ function stillApplies({ run, considered }: Case): boolean {
 }
 
 /** `index` is the place of the call in its group. */
-function followRun(round: Round, each: Case, made: Made, index: number): void {
+function followRun(round: Round, each: Case, run: RunCase, made: Made, index: number): void {
   const { runs } = round.group;
-  if (each.run === null || runs === null) return;
-  const first = follow(runs, round.learner, each, each.run, made) ?? made.first;
+  if (runs === null) return;
+  const first = follow(runs, round.learner, each, run, made) ?? made.first;
   if (!first) return;
   round.beforeAnswer ??= new Map();
   round.beforeAnswer.set(index, first);
