@@ -10,16 +10,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ._client import (
-    Args,
-    Toolgate,
-    allowed,
-    check_ask,
-    create_session_ask,
-    held_as,
-    list_sessions_ask,
-    revoke_session_ask,
-)
+from ._asks import Args, check_ask, create_session_ask, list_sessions_ask, revoke_session_ask
+from ._client import Toolgate, allowed, held_as
 from ._errors import CallTimedOut, ToolCallDenied, ToolCallPending
 from ._exchange import Ask
 from ._session import CreatedSession, Session
