@@ -1,7 +1,9 @@
-// Every setting with its name, meaning, default and reader. people-settings.ts has those about people, and
-// telemetry-settings.ts those about OpenTelemetry; config.ts finds the texts and compares settings with each other.
+// Every setting with its name, meaning, default and reader. people-settings.ts has those about people, audit-settings.ts
+// those about the audit log, and telemetry-settings.ts those about OpenTelemetry; config.ts finds the texts and compares
+// settings with each other.
 
 import { DEFAULT_PORT } from '../core/default-port.ts';
+import { AUDIT_SETTINGS } from './audit-settings.ts';
 import { NOTIFY_SETTINGS, PEOPLE_SETTINGS, SIGN_ON_SETTINGS } from './people-settings.ts';
 import { optional, secret, setting } from './setting.ts';
 import {
@@ -13,8 +15,6 @@ import {
   masterKey,
   mcpMethods,
   oneOf,
-  retention,
-  s3Key,
   text,
   traceUrl,
   trueOrFalse,
@@ -249,45 +249,7 @@ export const SETTINGS = {
     duration,
     'How long the command of a stdio server may take to start; the first time it may have to be downloaded.',
   ),
-  retention: optional(
-    'TOOLGATE_RETENTION',
-    retention,
-    'How long audit entries, and what belongs to them, are kept: 90d, 8760h. Default: for ever.',
-  ),
-  sealing: setting(
-    'TOOLGATE_SEALING',
-    'true',
-    trueOrFalse,
-    'Whether audit entries are sealed into a Merkle log, so that later changes to them can be detected.',
-  ),
-  checkpointInterval: setting(
-    'TOOLGATE_CHECKPOINT_INTERVAL',
-    '60s',
-    duration,
-    'How often the sealed log is signed, while it grows.',
-  ),
-  checkpointUrl: secret(
-    'TOOLGATE_CHECKPOINT_URL',
-    webUrl,
-    'URL of a system outside that receives each signed checkpoint; {size} in it stands for the number of entries.',
-  ),
-  checkpointMethod: setting(
-    'TOOLGATE_CHECKPOINT_METHOD',
-    'POST',
-    oneOf('POST', 'PUT'),
-    'HTTP method for checkpoints; PUT for S3 and compatible stores.',
-  ),
-  checkpointAuthorization: secret(
-    'TOOLGATE_CHECKPOINT_AUTHORIZATION',
-    text,
-    'Authorization header for the checkpoint address, such as "Bearer …".',
-  ),
-  checkpointS3Key: secret(
-    'TOOLGATE_CHECKPOINT_S3_KEY',
-    s3Key,
-    'Signs requests to an S3 bucket instead: <access key id>:<secret access key>.',
-  ),
-  checkpointS3Region: setting('TOOLGATE_CHECKPOINT_S3_REGION', 'us-east-1', text, 'The bucket’s region.'),
+  ...AUDIT_SETTINGS,
   ...TELEMETRY_SETTINGS,
   stdioStderr: setting(
     'TOOLGATE_STDIO_STDERR',
