@@ -5,9 +5,11 @@ import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { EventWriter, STREAM_HEADERS } from '../guard/rations/event-writer.ts';
 import { accepted, internal, json, type ReplyOrStream } from './answers.ts';
-import { type Call, CallCancelled, callTogether, callTool } from './call.ts';
+import { callTogether, callTool } from './call.ts';
+import { CallCancelled } from './forward.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
+import type { Call } from './tool-call.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 /** The log level of a client of the older era that never set one. */

@@ -8,7 +8,8 @@ import { type Paced, pacedBody } from '../guard/rations/paced-body.ts';
 import { keyName } from '../guard/rations/rations.ts';
 import { answerTogether } from './answer-call.ts';
 import { failure, JSON_HEADERS, type Reply, type ReplyOrStream, responseOf } from './answers.ts';
-import { CallCancelled, isPlain } from './call.ts';
+import { isPlain } from './call.ts';
+import { CallCancelled } from './forward.ts';
 import { callOptions, mcpSessionOf } from './legacy.ts';
 import {
   CODES,

@@ -1,94 +1,19 @@
-// tools/call: finds the tool, has the call checked and recorded, and forwards it only after a committed `allow`. What
-// is forwarded is what was checked: parsed, and written again. The result comes back as the tool server gave it.
+// tools/call: finds the tool, has the call checked and recorded, and forwards it (forward.ts) only after a committed `allow`.
 
 import { GuardError } from '../core/errors.ts';
-import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
+import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Span } from '../core/wire/span.ts';
-import { type CheckRequest, RUN, type Verdict } from '../guard/check/request.ts';
-import type { Principal } from '../guard/credentials.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
-import type { CallOutcome } from '../store/log/outcomes.ts';
-import { type CallInput, checkedOf, inputOf } from './call-input.ts';
+import { checkedOf, inputOf } from './call-input.ts';
 import type { CallSlot } from './call-slots.ts';
-import { namedInResult } from './named-in-result.ts';
+import { forward } from './forward.ts';
 import type { KnownTool } from './offered.ts';
-import {
-  CODES,
-  ENVELOPE,
-  type Id,
-  MAX_REPEATED,
-  metaOf,
-  REFERENCE_META,
-  RpcError,
-  type RpcNotification,
-  type RpcResponse,
-} from './protocol.ts';
-import { headerValue, paramHeaders } from './schema.ts';
-import type { McpServices } from './services.ts';
-import { SignInFirst, signInFirst } from './sign-in.ts';
-import { type SignInAnswer, signInAnswer, takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
-import { UpstreamTimeout } from './time-limit.ts';
-import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
-import {
-  callForUpstream,
-  errorForClient,
-  errorResult,
-  notificationForClient,
-  pendingResult,
-  referenceIn,
-  resultForClient,
-} from './translate.ts';
-import { Stopping, UpstreamError } from './wire.ts';
-
-const METHOD = 'tools/call';
-
-type CallServices = Pick<
-  McpServices,
-  | 'checks'
-  | 'learner'
-  | 'hub'
-  | 'listing'
-  | 'outcomes'
-  | 'slots'
-  | 'timeoutMs'
-  | 'maxMs'
-  | 'onVerdict'
-  | 'serverSignIns'
-  | 'tracer'
->;
-
-export interface Call {
-  principal: Principal;
-  /** The name of the run to which the call belongs, if the client gives one or opened an MCP session. */
-  run?: string | undefined;
-  params: JsonObject;
-  startedAt: number;
-  /** Aborted when the client wants no answer any more. */
-  cancel: AbortController;
-  /** Whether the client speaks the newer era. */
-  modern: boolean;
-  /** Whether the client can send its user to an address. */
-  elicitsUrl: boolean;
-  /** The least level of the log messages that the client wants; undefined: it wants none. */
-  logLevel: Json | undefined;
-  /** Counts what the answer takes of the key's share, and keeps the call's slot, until the client has read the answer. */
-  ration: AnswerRation;
-  /** What the client answered when it was last asked to send its user to an address. */
-  answer?: SignInAnswer;
-  /** Takes progress and log messages of the upstream, for the client. */
-  onNotification: (notification: JsonObject) => void;
-  /** What its span says of the message and of the HTTP request that carried it. */
-  context: { span: Span | undefined; id: Id; protocolVersion: string };
-}
-
-/** A call within its own span, with what is checked and forwarded of it. */
-interface Begun extends Call {
-  input: CallInput;
-  span: Span | undefined;
-}
-
-/** The client wants no answer any more, and is sent none. */
-export class CallCancelled extends RpcError {}
+import { CODES, MAX_REPEATED, REFERENCE_META, RpcError } from './protocol.ts';
+import { takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
+import { type Begun, type Call, type CallServices, TOOLS_CALL } from './tool-call.ts';
+import { beginMcpSpan, withinSpan } from './tracing.ts';
+import { errorResult, pendingResult, referenceIn } from './translate.ts';
 
 /** Returns the result for the client, or throws an RpcError. A GuardError means that there was no verdict. */
 export async function callTool(services: CallServices, asked: Call): Promise<JsonObject> {
@@ -116,7 +41,7 @@ function beginSpan(
 ): Span | undefined {
   if (tracer === null) return undefined;
   const { span: around, ...message } = context;
-  return beginMcpSpan(tracer, { method: METHOD, params, ...message, around, startedAt, tool });
+  return beginMcpSpan(tracer, { method: TOOLS_CALL, params, ...message, around, startedAt, tool });
 }
 
 /**
@@ -239,72 +164,4 @@ function refusal({ reason, note, unplaced }: Verdict): string {
   if (unplaced) return `Not forwarded: ${reason} Call again when one of them has ended.`;
   const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
   return `Blocked by policy: ${reason}${wrote} Do not retry this call.`;
-}
-
-async function forward(
-  services: CallServices,
-  call: Begun,
-  tool: KnownTool,
-  verdict: Verdict,
-): Promise<JsonObject> {
-  const { toolCallId } = verdict;
-  const started = performance.now();
-  const done = (outcome: CallOutcome) => {
-    services.outcomes.record({ toolCallId, outcome, durationMs: Math.round(performance.now() - started) });
-  };
-  try {
-    if (tool.unsigned !== undefined) throw signInFirst();
-    const response = await send(services, call, tool);
-    const failed = response.error !== null || response.result?.['isError'] === true;
-    done(failed ? 'tool_error' : 'ok');
-    if (response.error !== null) throw errorForClient(response.error, call.modern);
-    const run = verdict[RUN];
-    // An error may repeat whatever the call was made with, so it makes nothing known.
-    if (run !== undefined && !failed)
-      await services.learner.tryToLearn(run, call.principal.keyId, namedInResult(response.result ?? {}));
-    return resultForClient(response.result ?? {}, call.modern);
-  } catch (error) {
-    if (error instanceof RpcError) throw error;
-    const late = error instanceof UpstreamTimeout;
-    if (call.cancel.signal.aborted && !late) {
-      done('cancelled');
-      if (error instanceof Stopping)
-        throw new RpcError(CODES.internal, `The call was allowed, but ${error.message}.`);
-      throw new CallCancelled(CODES.internal, 'The call was cancelled.');
-    }
-    if (error instanceof SignInFirst) {
-      done('sign_in_needed');
-      return signInAnswer(services, call, tool.upstream.tool);
-    }
-    if (!(error instanceof UpstreamError)) throw error;
-    done(late ? 'timed_out' : 'upstream_failure');
-    return errorResult(`The call was allowed, but ${error.message}.`);
-  }
-}
-
-function send(services: CallServices, call: Begun, tool: KnownTool): Promise<RpcResponse> {
-  const meta = metaOf(call.params);
-  const clientToken = meta['progressToken'];
-  // Upstreams see a token of ours, so that no client can name another's call.
-  const ourToken = clientToken === undefined ? undefined : crypto.randomUUID();
-  const onNotification = (notification: RpcNotification) => {
-    const forClient = notificationForClient(notification, ourToken, clientToken);
-    if (forClient !== null) call.onNotification(forClient);
-  };
-  return sendTraced(call.span, tool.upstream.tool, METHOD, tool.toolName, trace =>
-    tool.upstream.request(METHOD, callForUpstream(call.input, tool, call.params, call.logLevel, ourToken), {
-      cancel: call.cancel,
-      ration: call.ration,
-      timeoutMs: services.timeoutMs,
-      maxMs: services.maxMs,
-      changes: services.listing.confirmed(tool),
-      onNotification,
-      capabilities: meta[ENVELOPE.capabilities] ?? {},
-      trace,
-      headers: () => ({
-        'Mcp-Name': headerValue(tool.toolName),
-        ...paramHeaders(tool.definition, call.input.arguments),
-      }),
-    }),
-  );
 }

@@ -1,0 +1,57 @@
+// A tools/call on its way: what the client sent of it, and what it needs of the service.
+
+import type { Json, JsonObject } from '../core/wire/json.ts';
+import type { Span } from '../core/wire/span.ts';
+import type { Principal } from '../guard/credentials.ts';
+import type { AnswerRation } from '../guard/rations/answer-ration.ts';
+import type { CallInput } from './call-input.ts';
+import type { Id } from './protocol.ts';
+import type { McpServices } from './services.ts';
+import type { SignInAnswer } from './sign-in-answer.ts';
+
+export const TOOLS_CALL = 'tools/call';
+
+export type CallServices = Pick<
+  McpServices,
+  | 'checks'
+  | 'learner'
+  | 'hub'
+  | 'listing'
+  | 'outcomes'
+  | 'slots'
+  | 'timeoutMs'
+  | 'maxMs'
+  | 'onVerdict'
+  | 'serverSignIns'
+  | 'tracer'
+>;
+
+export interface Call {
+  principal: Principal;
+  /** The name of the run to which the call belongs, if the client gives one or opened an MCP session. */
+  run?: string | undefined;
+  params: JsonObject;
+  startedAt: number;
+  /** Aborted when the client wants no answer any more. */
+  cancel: AbortController;
+  /** Whether the client speaks the newer era. */
+  modern: boolean;
+  /** Whether the client can send its user to an address. */
+  elicitsUrl: boolean;
+  /** The least level of the log messages that the client wants; undefined: it wants none. */
+  logLevel: Json | undefined;
+  /** Counts what the answer takes of the key's share, and keeps the call's slot, until the client has read the answer. */
+  ration: AnswerRation;
+  /** What the client answered when it was last asked to send its user to an address. */
+  answer?: SignInAnswer;
+  /** Takes progress and log messages of the upstream, for the client. */
+  onNotification: (notification: JsonObject) => void;
+  /** What its span says of the message and of the HTTP request that carried it. */
+  context: { span: Span | undefined; id: Id; protocolVersion: string };
+}
+
+/** A call within its own span, with what is checked and forwarded of it. */
+export interface Begun extends Call {
+  input: CallInput;
+  span: Span | undefined;
+}
