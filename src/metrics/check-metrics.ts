@@ -4,7 +4,7 @@ import { DECISIONS, type Decision } from '../core/decision/decide.ts';
 import { SURFACES, type Surface } from '../core/text/surface.ts';
 import type { MetricFamily } from '../core/wire/metric.ts';
 import type { Span } from '../core/wire/span.ts';
-import type { CommittedGroup } from '../guard/check/commit.ts';
+import type { CommittedGroup } from '../guard/check/group-work.ts';
 import { counter, gauge, histogram } from './family.ts';
 import { Histogram } from './histogram.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Limits, Rule } from '../../src/core/policy/policy.ts';
 import type { Json } from '../../src/core/wire/json.ts';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
-import type { GroupWork } from '../../src/guard/check/commit.ts';
+import type { GroupWork } from '../../src/guard/check/group-work.ts';
 import { createPolicy, replacePolicy } from '../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../src/guard/check/request.ts';
 import type { Deps } from '../../src/guard/deps.ts';

@@ -1,12 +1,8 @@
 // Group commits for tests. Most tests say only what becomes of each check of a group; the work around it is here, once.
 
 import { CheckWork } from '../../src/guard/check/check.ts';
-import {
-  type CommitObserver,
-  GroupCommit,
-  type GroupWork,
-  type Outcome,
-} from '../../src/guard/check/commit.ts';
+import { GroupCommit } from '../../src/guard/check/commit.ts';
+import type { CommitObserver, GroupWork, Outcome } from '../../src/guard/check/group-work.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import type { Db, Transaction } from '../../src/store/engine/db.ts';
 

@@ -13,7 +13,7 @@ import { keyName } from '../rations/rations.ts';
 import { Annotations } from './annotations.ts';
 import { AskingCalls, type AskingTurns, digestOf, hasLarge } from './asking.ts';
 import { type Group, type GroupMemory, isCase, type Reading, readGroup } from './cases.ts';
-import type { DecidedGroup, GroupWork } from './commit.ts';
+import type { DecidedGroup, GroupWork } from './group-work.ts';
 import { KeyTurns } from './key-turns.ts';
 import { Learner } from './learner.ts';
 import { LimitFacts, type Metered } from './limits.ts';

@@ -4,7 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { auditFailed, GuardError } from '../../../src/core/errors.ts';
-import { type CommittedGroup, GroupCommit, LATER, MOVED } from '../../../src/guard/check/commit.ts';
+import { GroupCommit } from '../../../src/guard/check/commit.ts';
+import { type CommittedGroup, LATER, MOVED } from '../../../src/guard/check/group-work.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { until, withMutant } from '../../support/faults.ts';
 import type { Patch } from '../../support/mutant.ts';

@@ -8,7 +8,7 @@ import { parseJson } from '../../../src/core/wire/json.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { recordChange } from '../../../src/guard/changes.ts';
 import { CheckWork, newMemory } from '../../../src/guard/check/check.ts';
-import { MOVED, type Outcome } from '../../../src/guard/check/commit.ts';
+import { MOVED, type Outcome } from '../../../src/guard/check/group-work.ts';
 import { forgetCounts, resetLimit } from '../../../src/guard/check/limit-admin.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
