@@ -26,6 +26,8 @@ const FEATURES: Feature[] = [
     line: '-details',
     against: '',
   },
+  { label: 'the marks of the run', line: '-marks', against: '' },
+  { label: 'the same, and 3 known values (× marks alone)', line: '-known', against: '-marks' },
   { label: '1 % traced', line: '-traced', against: '' },
   {
     label: 'conditions, limit, shadow and tracing together',

@@ -14,6 +14,8 @@ const NAMES: Record<string, string> = {
   'sqlite-limits': 'limit',
   'sqlite-shadow': 'shadow',
   'sqlite-details': 'details',
+  'sqlite-marks': 'marks',
+  'sqlite-known': 'known',
   'sqlite-traced': 'traced',
   'sqlite-everything': 'traced-everything',
 };

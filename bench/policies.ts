@@ -68,6 +68,19 @@ export function asking(): Policy {
   return { rules: [...rules.slice(0, -1), { tool: TOOL, action: 'require_approval', show: 'all' }] };
 }
 
+export const MARKING_TOOL = 'search_issues';
+
+/** The call is allowed by the marks of its run, which a call of another tool gives. */
+export const marked = (when = ['"untrusted" in marks']): Policy => {
+  const { rules } = plainPolicy();
+  const marking = { tool: `github__${MARKING_TOOL}`, action: 'allow', marks: 'untrusted' };
+  return { rules: [marking, ...rules.slice(1, -1), { tool: TOOL, action: 'allow', when }] };
+};
+
+/** The same, if three values of its arguments are known in the run. */
+export const known = (): Policy =>
+  marked(['"untrusted" in marks', 'known([args.owner, args.title, args.labels[0]])']);
+
 export const OTHER_TOOL = 'list_issues';
 
 /** The same policy with a further tool, which has no limit. */

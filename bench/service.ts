@@ -3,7 +3,7 @@
 
 import * as path from 'node:path';
 import { type Request, single } from './load.ts';
-import { type Policy, plainPolicy } from './policies.ts';
+import { MARKING_TOOL, type Policy, plainPolicy } from './policies.ts';
 import { type Reach, type Server, script, startServer } from './process.ts';
 
 /** The surroundings of a measurement: its folder, its PostgreSQL, and what is cleaned up at the end. */
@@ -129,6 +129,20 @@ export async function createKeys(
 export async function grantTo(url: string, key: string): Promise<void> {
   const { id } = await ask(url, key);
   await administer(url, `approvals/${id}/resolve`, { action: 'approve', duration: '24h' });
+}
+
+/** Gives the run of the key the marks of a policy. */
+export async function markRun(url: string, key: string): Promise<void> {
+  await checkAnswer(ofTool(MARKING_TOOL, checkRequest({ url }, key)));
+}
+
+/** The same, and the person names the arguments of the load. */
+export async function markAndTell(url: string, key: string): Promise<void> {
+  await markRun(url, key);
+  const headers = { ...HEADERS, authorization: `Bearer ${key}` };
+  const body = JSON.stringify({ text: JSON.stringify(ARGUMENTS) });
+  const { status } = await fetch(`${url}/v1/told`, { method: 'POST', headers, body });
+  if (status !== 202) throw new Error(`POST /v1/told answered ${status}`);
 }
 
 /** A call that waits for an approval. */

@@ -10,10 +10,12 @@ import {
   asking,
   conditions,
   everything,
+  known,
   limited,
   manyConditions,
   manyRules,
   manyStars,
+  marked,
   type Policy,
   plainPolicy,
 } from './policies.ts';
@@ -25,6 +27,8 @@ import {
   type Engine,
   echoRequest,
   grantTo,
+  markAndTell,
+  markRun,
   type Place,
   SERVE,
   settings,
@@ -56,8 +60,8 @@ interface Service {
   policy: () => Policy;
   /** The policy that judges the calls beside it. */
   shadow?: () => Policy;
-  /** The policy asks about the call; a grant frees it. */
-  granted?: boolean;
+  /** What has to happen to a key before the load. */
+  prepared?: (url: string, key: string) => Promise<void>;
   /** The keys that share the policy and take turns. */
   keys: number;
   /** More than one process is possible only on PostgreSQL. */
@@ -111,7 +115,12 @@ function forEngine(engine: Engine): Subject[] {
     ...(engine === 'sqlite' ? [line('-traced', 'of which 1 % are traced', { traced: 0.01 })] : []),
     line('-details', '10 rules, a person is asked and shown details, a grant frees the call', {
       policy: asking,
-      granted: true,
+      prepared: grantTo,
+    }),
+    line('-marks', '10 rules, by the marks of the run', { policy: marked, prepared: markRun }),
+    line('-known', '10 rules, by the marks of the run and 3 known values', {
+      policy: known,
+      prepared: markAndTell,
     }),
     line('-everything', 'conditions, a limit, a shadow, and 1 % are traced', {
       policy: everything,
@@ -170,7 +179,7 @@ async function openService(subject: Subject, service: Service, place: Place): Pr
   let server = await start(subject.name, command, env, place);
   const made = await createKeys(server.url, service.policy(), service.keys, service.shadow?.());
   const keys = made.map(({ key }) => key);
-  if (service.granted) await Promise.all(keys.map(key => grantTo(server.url, key)));
+  await Promise.all(keys.map(key => service.prepared?.(server.url, key)));
   if (service.entries > 0) {
     // One real entry, which the fill multiplies.
     await checkAnswer(checkRequest(server, ...keys));

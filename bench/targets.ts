@@ -70,6 +70,23 @@ export const TARGETS: Target[] = [
       atMost,
     })),
   ),
+  ...[
+    { engine: 'sqlite', atMost: 1.2 },
+    { engine: 'postgres', atMost: 1.3 },
+  ].map(({ engine, atMost }) => ({
+    label: `a check by the marks of its run against one without, ${engine}`,
+    of: `${engine}-marks`,
+    against: engine,
+    adds: true as const,
+    atMost,
+  })),
+  ...['sqlite', 'postgres'].map(engine => ({
+    label: `3 known values beside marks against marks alone, ${engine}`,
+    of: `${engine}-known`,
+    against: `${engine}-marks`,
+    adds: true as const,
+    atMost: 1.1,
+  })),
   {
     label: '1 % of the checks traced against none, sqlite',
     of: 'sqlite-traced',

@@ -3,13 +3,24 @@
 
 import * as path from 'node:path';
 import { type Request, single } from '../load.ts';
-import { asking, conditions, everything, limited, type Policy, plainPolicy } from '../policies.ts';
+import {
+  asking,
+  conditions,
+  everything,
+  known,
+  limited,
+  marked,
+  type Policy,
+  plainPolicy,
+} from '../policies.ts';
 import { script } from '../process.ts';
 import {
   checkRequest,
   createKeys,
   echoRequest,
   grantTo,
+  markAndTell,
+  markRun,
   type Place,
   SERVE,
   settings,
@@ -24,8 +35,8 @@ export interface Case {
   server: 'echo' | 'service' | 'traced';
   policy?: () => Policy;
   shadow?: () => Policy;
-  /** The policy asks about the call; a grant frees it. */
-  granted?: boolean;
+  /** What has to happen to the key first. */
+  prepared?: (url: string, key: string) => Promise<void>;
   /** One request of each group is traced. */
   traced?: boolean;
 }
@@ -48,7 +59,15 @@ export const CASES: Case[] = [
     label: 'a person is asked and shown details, a grant frees the call',
     server: 'service',
     policy: asking,
-    granted: true,
+    prepared: grantTo,
+  },
+  { name: 'marks', label: 'marks of the run', server: 'service', policy: marked, prepared: markRun },
+  {
+    name: 'known',
+    label: 'marks of the run and 3 known values',
+    server: 'service',
+    policy: known,
+    prepared: markAndTell,
   },
   { name: 'untraced', label: 'tracing on, no call is traced', server: 'traced' },
   { name: 'traced', label: 'tracing on, 1 call of 64 is traced', server: 'traced', traced: true },
@@ -102,9 +121,9 @@ async function openService(cases: Case[], place: Place): Promise<Opened> {
   // The store is prepared without Valgrind, which is faster.
   const preparing = await start(name, script(...SERVE), env, place);
   const keys: string[] = [];
-  for (const { name: key, policy = plainPolicy, shadow, granted } of cases) {
+  for (const { name: key, policy = plainPolicy, shadow, prepared } of cases) {
     const [made] = await createKeys(preparing.url, policy(), 1, shadow?.(), key);
-    if (granted) await grantTo(preparing.url, made!.key);
+    await prepared?.(preparing.url, made!.key);
     keys.push(made!.key);
   }
   await preparing.stop();
