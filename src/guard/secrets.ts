@@ -14,6 +14,7 @@ import {
   sign,
   timingSafeEqual,
 } from 'node:crypto';
+import { type DigestKey, digestKey } from '../core/flows/digests.ts';
 import { canonicalJson } from '../core/wire/canonical.ts';
 import type { Json } from '../core/wire/json.ts';
 
@@ -209,8 +210,8 @@ export class Vault {
   }
 
   /** The key for digests of the values that are known in a run. Equal values of two runs have different digests. */
-  runKey(runId: string): Uint8Array {
-    return createHmac('sha256', this.#runs).update(runId).digest();
+  runKey(runId: string): DigestKey {
+    return digestKey(createHmac('sha256', this.#runs).update(runId).digest());
   }
 }
 

@@ -87,7 +87,13 @@ const MUTANTS: Record<string, { patches: Patch[]; engine: Engine }> = {
   },
   'whose digests have 8 bits': {
     engine: 'sqlite',
-    patches: [{ file: 'src/core/flows/digests.ts', find: 'const BYTES = 8;', replace: 'const BYTES = 1;' }],
+    patches: [
+      {
+        file: 'src/core/flows/digests.ts',
+        find: 'return written(upper) + written(lower);',
+        replace: 'return written((upper & 0) | (lower & 0xff));',
+      },
+    ],
   },
 };
 

@@ -98,14 +98,19 @@ function folded(text: string): string {
 const DROPPED =
   /(?!\p{Emoji_Modifier})[\p{P}\p{Sm}\p{Sc}\p{Sk}\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]/u;
 const MARK = /\p{M}/u;
+/** The same of each character of ASCII, of which most words consist: a look-up takes a tenth of the time. */
+const DROPPED_ASCII = Array.from({ length: 128 }, (_, code) => DROPPED.test(String.fromCharCode(code)));
+
+const isDropped = (character: string): boolean =>
+  DROPPED_ASCII[character.charCodeAt(0)] ?? DROPPED.test(character);
+const isMark = (character: string): boolean => character.charCodeAt(0) > 127 && MARK.test(character);
 
 /** Where a word begins and ends without the punctuation around it. Marks on punctuation are dropped with it. */
 function edgesOf(text: string): [number, number] {
   let start = 0;
   for (let at = 0; at < text.length; ) {
     const character = String.fromCodePoint(text.codePointAt(at)!);
-    const isDropped = DROPPED.test(character);
-    if (!isDropped && !(at > 0 && MARK.test(character))) break;
+    if (!isDropped(character) && !(at > 0 && isMark(character))) break;
     at += character.length;
     start = at;
   }
@@ -113,8 +118,8 @@ function edgesOf(text: string): [number, number] {
   for (let at = end; at > start; ) {
     const character = lastBefore(text, at);
     at -= character.length;
-    if (DROPPED.test(character)) end = at;
-    else if (!MARK.test(character)) break;
+    if (isDropped(character)) end = at;
+    else if (!isMark(character)) break;
   }
   return [start, end];
 }

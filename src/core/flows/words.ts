@@ -21,6 +21,22 @@ const IBAN = /^[a-z]{2}[0-9]{2}[a-z0-9]{11,30}$/;
 
 /** The form in which a value is compared; null for one that no text makes known: without words, too short or too long. */
 export function comparable(value: string): string | null {
+  return PLAIN.test(value) && canBeAsked(value) ? withoutBlanks(value.toLowerCase()) : formOf(value);
+}
+
+/**
+ * What most values are: up to 8 words of ASCII with a blank between them and nothing around them that is dropped. To find
+ * their form takes a tenth of the time that other values take.
+ */
+const PLAIN = /^[a-z0-9](?:[!-~]*[a-z0-9])?(?: [a-z0-9](?:[!-~]*[a-z0-9])?){0,7}$/i;
+
+function withoutBlanks(form: string): string {
+  const joined = form.replaceAll(' ', '');
+  return IBAN.test(joined) ? joined : form;
+}
+
+/** The same for any value. */
+export function formOf(value: string): string | null {
   const forms: string[] = [];
   for (const { form, led } of wordsIn(value)) {
     if (form === null || forms.push(led ?? form) > MOST_IBAN_WORDS) return null;

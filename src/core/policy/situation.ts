@@ -76,6 +76,8 @@ export interface RunFacts {
   marks: readonly string[];
   /** Whether somebody who is trusted has named a value, given as texts are compared (core/flows/words.ts). */
   knows: (comparable: string) => boolean | Failure;
+  /** The forms in which texts are compared, where conditions are evaluated more than once for them. */
+  forms?: Map<string, string | null>;
   /** How many values are not known because there was no room for them, where somebody tries the call. */
   dropped?: number;
 }
@@ -136,11 +138,20 @@ function sessionScope({ label, attributes }: SessionFacts) {
   return attributes === undefined ? { label } : { label, attributes };
 }
 
-function knownBy({ knows }: RunFacts): Knows {
+function knownBy({ knows, forms }: RunFacts): Knows {
   return (kind, written) => {
-    const compared = kind === 'text' ? comparable(written) : comparableNumber(written);
+    const compared = kind === 'text' ? formOf(written, forms) : comparableNumber(written);
     return compared !== null && knows(compared);
   };
+}
+
+function formOf(text: string, forms: Map<string, string | null> | undefined): string | null {
+  let form = forms?.get(text);
+  if (form === undefined) {
+    form = comparable(text);
+    forms?.set(text, form);
+  }
+  return form;
 }
 
 function agentScope({ folder, acts }: AgentCall) {

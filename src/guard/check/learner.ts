@@ -2,7 +2,7 @@
 // somebody else. It is done before the text is passed on, or its receipt confirmed. What cannot be written is not known,
 // which can only make a decision stricter.
 
-import { digestsOf } from '../../core/flows/digests.ts';
+import { digestOf } from '../../core/flows/digests.ts';
 import { MAX_KNOWN } from '../../core/flows/words.ts';
 import { addKnown, countDropped } from '../../store/known-values.ts';
 import type { Deps } from '../deps.ts';
@@ -39,7 +39,12 @@ export class Learner {
       if (!fits) more += slice.length;
       else
         fits = await db.transaction({}, tx =>
-          addKnown(tx, run.number, [...digestsOf(key, slice)], MAX_KNOWN),
+          addKnown(
+            tx,
+            run.number,
+            slice.map(value => digestOf(key, value)),
+            MAX_KNOWN,
+          ),
         );
     }
     // What stands behind the end is only counted, with its repetitions.

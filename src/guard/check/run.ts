@@ -3,7 +3,7 @@
 // more then (cases.ts).
 
 import { Failure } from '../../core/condition/condition.ts';
-import { digestOf } from '../../core/flows/digests.ts';
+import { type DigestKey, digestOf } from '../../core/flows/digests.ts';
 import type { RunFacts } from '../../core/policy/situation.ts';
 import type { FoundRun, RunMark, StoredMark } from '../../store/runs.ts';
 
@@ -17,7 +17,10 @@ const NOT_READ = new Failure('It is not read yet whether the value is known.');
 
 export class Run {
   readonly found: FoundRun;
-  readonly #key: () => Uint8Array;
+  readonly #key: () => DigestKey;
+  /** Of the values that were asked about, because conditions are evaluated more than once. */
+  readonly #digests = new Map<string, string>();
+  readonly #forms = new Map<string, string | null>();
   /** Whether values are known, by their digests. */
   readonly #known = new Map<string, boolean>();
   /** What was asked for since it was last read. */
@@ -27,7 +30,7 @@ export class Run {
   #marks: readonly string[];
 
   /** `key` gives the key for digests of this run. */
-  constructor(found: FoundRun, key: () => Uint8Array) {
+  constructor(found: FoundRun, key: () => DigestKey) {
     this.found = found;
     this.#key = key;
     this.#marks = namesOf(found.marks, '').sort();
@@ -51,18 +54,22 @@ export class Run {
   facts(shadow: string | null): RunFacts {
     const own = shadow === null ? [] : namesOf(this.found.marks, shadow);
     const marks = own.length === 0 ? this.#marks : [...new Set([...this.#marks, ...own])];
-    return { marks, knows: value => this.knows(value) };
+    return { marks, knows: this.knows, forms: this.#forms };
   }
 
   /** Whether a value, in the form in which values are compared, is known. It fails if that was not read yet. */
-  knows(value: string): boolean | Failure {
-    const digest = digestOf(this.#key(), value);
+  readonly knows = (value: string): boolean | Failure => {
+    let digest = this.#digests.get(value);
+    if (digest === undefined) {
+      digest = digestOf(this.#key(), value);
+      this.#digests.set(value, digest);
+    }
     const known = this.#known.get(digest);
     if (known !== undefined) return known;
     this.asked++;
     this.#unread.add(digest);
     return NOT_READ;
-  }
+  };
 
   /** The digests that have to be read. */
   takeUnread(): string[] {

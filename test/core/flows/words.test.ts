@@ -2,7 +2,8 @@
 // texts that are made to take long.
 
 import { describe, expect, test } from 'bun:test';
-import { comparable, comparableNumber, namedIn, namedInJson } from '../../../src/core/flows/words.ts';
+import fc from 'fast-check';
+import { comparable, comparableNumber, formOf, namedIn, namedInJson } from '../../../src/core/flows/words.ts';
 import { ExactNumber } from '../../../src/core/wire/exact-number.ts';
 import { type Random, randomText, seeded } from '../oracle.ts';
 
@@ -467,4 +468,19 @@ describe('64 KiB', () => {
     expect(count).toBeLessThan(5 * SIZE);
     expect(characters).toBeLessThan(18 * 45 * SIZE);
   });
+});
+
+test('a plain value has the form that the rules for any value give it', () => {
+  const word = fc.stringMatching(/^[!-~]{1,6}$/);
+  const plain = fc.array(word, { minLength: 1, maxLength: 9 }).map(words => words.join(' '));
+  const iban = fc.stringMatching(/^[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){2,8}$/);
+  const texts = fc.oneof(plain, iban, fc.string({ maxLength: 40 }), fc.stringMatching(/^[a-z ]{0,2}$/));
+  fc.assert(
+    fc.property(texts, text => {
+      expect([text, comparable(text)]).toEqual([text, formOf(text)]);
+    }),
+    { numRuns: 3000 },
+  );
+  for (const text of ['a'.repeat(512), 'a'.repeat(513), `${'a b '.repeat(4)}c`, 'a b c d e f g h', 'a'])
+    expect([text, comparable(text)]).toEqual([text, formOf(text)]);
 });
