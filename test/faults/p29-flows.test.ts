@@ -65,7 +65,7 @@ const MUTANTS: Record<string, { patches: Patch[]; engine: Engine }> = {
     patches: [
       {
         file: 'src/guard/secrets.ts',
-        find: "return createHmac('sha256', this.#runs).update(runId).digest();",
+        find: "return digestKey(createHmac('sha256', this.#runs).update(runId).digest());",
         replace: "return createHmac('sha256', this.#runs).update(runId.slice(0, 0)).digest();",
       },
       {
