@@ -66,7 +66,7 @@ const MUTANTS: Record<string, { patches: Patch[]; engine: Engine }> = {
       {
         file: 'src/guard/secrets.ts',
         find: "return digestKey(createHmac('sha256', this.#runs).update(runId).digest());",
-        replace: "return createHmac('sha256', this.#runs).update(runId.slice(0, 0)).digest();",
+        replace: "return digestKey(createHmac('sha256', this.#runs).update(runId.slice(0, 0)).digest());",
       },
       {
         file: 'src/store/known-values.ts',
