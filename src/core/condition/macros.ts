@@ -1,5 +1,6 @@
 // The macros: all, exists, exists_one, filter and map, over the elements of a list or the keys of a map. Every iteration
-// costs steps, more if what it evaluates is large.
+// costs steps, more if what it evaluates is large. An element that fails does not end a macro: whether a value is known is
+// looked up after an evaluation has asked for it, and one evaluation is to ask for all elements.
 
 import type { Frame, Run } from './frame.ts';
 import { keysOf, sizeOf } from './maps.ts';
@@ -61,14 +62,15 @@ function existsOne({ range, slot, cost, body }: Iteration): Run {
     const elements = elementsOf(range(frame), frame);
     if (elements instanceof Failure) return elements;
     let found = 0;
+    let failure: Failure | null = null;
     for (let at = 0; at < elements.length; at++) {
       if (!frame.steps.spend(cost)) return TOO_MUCH_WORK;
       frame.locals[slot] = adopt(elements[at]);
       const value = body(frame);
       if (value === true) found++;
-      else if (value !== false) return value instanceof Failure ? value : WRONG_TYPE;
+      else if (value !== false) failure ??= value instanceof Failure ? value : WRONG_TYPE;
     }
-    return found === 1;
+    return failure ?? found === 1;
   };
 }
 
@@ -77,16 +79,16 @@ function collector({ range, slot, cost, body, only }: Iteration): Run {
     const elements = elementsOf(range(frame), frame);
     if (elements instanceof Failure) return elements;
     const collected: Value[] = [];
+    let failure: Failure | null = null;
     for (let at = 0; at < elements.length; at++) {
       if (!frame.steps.spend(cost)) return TOO_MUCH_WORK;
       frame.locals[slot] = adopt(elements[at]);
       const taken = only === null || only(frame);
       if (taken === false) continue;
-      if (taken !== true) return taken instanceof Failure ? taken : WRONG_TYPE;
-      const value = body(frame);
-      if (value instanceof Failure) return value;
-      collected.push(value);
+      const value = taken === true ? body(frame) : taken;
+      if (taken === true && !(value instanceof Failure)) collected.push(value);
+      else failure ??= value instanceof Failure ? value : WRONG_TYPE;
     }
-    return collected;
+    return failure ?? collected;
   };
 }

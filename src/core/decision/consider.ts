@@ -91,7 +91,9 @@ function findRule(considered: Considered, situation: Situation): void {
   let examiner: Examiner | null = null;
   const matching = policy.index.candidatesFor(name, call.toolName);
   const alike = call.renamed === undefined ? [] : policy.index.alike(call.renamed, name);
-  for (const index of alike.length === 0 ? matching : inOrder(matching, alike)) {
+  const candidates = alike.length === 0 ? matching : inOrder(matching, alike);
+  for (let at = 0; at < candidates.length; at++) {
+    const index = candidates[at] as number;
     const compiled = policy.compiled.get(index);
     const mayMatch = alike.length > 0 && !matching.includes(index);
     if (compiled === undefined && !mayMatch) {
@@ -108,6 +110,10 @@ function findRule(considered: Considered, situation: Situation): void {
       applies(considered, index);
       considered.failed = examined.condition;
       considered.meter = examined.meter;
+      if (examined.applies === null && situation.run?.isWaiting?.()) {
+        askAhead(examiner, policy, candidates.slice(at + 1));
+        considered.steps = examiner.steps;
+      }
       return;
     }
     if (call.unseen && compiled?.limit && (examined.applies === null || examined.uncounted)) {
@@ -125,6 +131,18 @@ function findRule(considered: Considered, situation: Situation): void {
       const passed: PassedOver = { not, rule: index, ruleName: rule.name };
       considered.passedOver = { ...considered.passedOver, [action]: passed };
     }
+  }
+}
+
+/**
+ * A rule that denies is the last one to be examined, also if it only waits for values that have to be looked up. The rules
+ * after it ask for theirs then, so that all of them are looked up at once.
+ */
+function askAhead(examiner: Examiner, { compiled }: CompiledPolicy, candidates: readonly number[]): void {
+  for (const index of candidates) {
+    const rule = compiled.get(index);
+    if (rule === undefined) return;
+    examiner.examine(rule);
   }
 }
 

@@ -76,6 +76,8 @@ export interface RunFacts {
   marks: readonly string[];
   /** Whether somebody who is trusted has named a value, given as texts are compared (core/flows/words.ts). */
   knows: (comparable: string) => boolean | Failure;
+  /** Whether conditions have asked for values that are looked up only now, after which they are evaluated again. */
+  isWaiting?: () => boolean;
   /** The forms in which texts are compared, where conditions are evaluated more than once for them. */
   forms?: Map<string, string | null>;
   /** How many values are not known because there was no room for them, where somebody tries the call. */

@@ -88,10 +88,18 @@ interface Settled {
   run: RunCase | null;
 }
 
+/**
+ * How often conditions are evaluated again. An evaluation asks for all values at once, but for those that it asks for only
+ * if another one is known or not, as `known(a) ? known(b) : known(c)` does. What is nested deeper than this is not looked up,
+ * and counts as a failure.
+ */
+const MOST_ROUNDS = 8;
+
 /** Reads the values that conditions have asked for, and evaluates those again, until none asks for more. */
 export async function settle(tx: Transaction, runs: Runs, cases: readonly Settled[]): Promise<void> {
   let open = cases.filter(({ run }) => run?.unsettled === true);
-  while (open.length > 0 && (await runs.resolve(tx))) open = open.filter(each => !isSettled(each));
+  for (let round = 0; round < MOST_ROUNDS && open.length > 0 && (await runs.resolve(tx)); round++)
+    open = open.filter(each => !isSettled(each));
 }
 
 /** Finds the rule once more, and says whether everything was known that its conditions asked for. */

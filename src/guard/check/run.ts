@@ -54,7 +54,7 @@ export class Run {
   facts(shadow: string | null): RunFacts {
     const own = shadow === null ? [] : namesOf(this.found.marks, shadow);
     const marks = own.length === 0 ? this.#marks : [...new Set([...this.#marks, ...own])];
-    return { marks, knows: this.knows, forms: this.#forms };
+    return { marks, knows: this.knows, forms: this.#forms, isWaiting: this.#isWaiting };
   }
 
   /** Whether a value, in the form in which values are compared, is known. It fails if that was not read yet. */
@@ -70,6 +70,8 @@ export class Run {
     this.#unread.add(digest);
     return NOT_READ;
   };
+
+  readonly #isWaiting = (): boolean => this.#unread.size > 0;
 
   /** The digests that have to be read. */
   takeUnread(): string[] {

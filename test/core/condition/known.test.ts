@@ -146,3 +146,21 @@ describe('what is known of the condition', () => {
     expect(() => compile(source)).toThrow(ConditionFault);
   });
 });
+
+test.each([
+  'args.x.all(v, known(v))',
+  'args.x.exists(v, known(v) == false)',
+  'args.x.exists_one(v, known(v))',
+  'args.x.filter(v, known(v)) == []',
+  'args.x.map(v, known(v)) == []',
+  'args.x.map(v, known(v), v) == []',
+])('one evaluation of %s asks for every element, although each fails', source => {
+  const asked: string[] = [];
+  const knows: Knows = (_, written) => {
+    asked.push(written);
+    return new Failure('Later.');
+  };
+  const scope = { args: { x: ['ann', 'bob', 'cy'] }, [KNOWN]: knows };
+  const result = compile(source).evaluate(scope, new Steps());
+  expect([asked, result instanceof Failure && result.why]).toEqual([['ann', 'bob', 'cy'], 'Later.']);
+});
