@@ -29,6 +29,7 @@ export class TriedRun {
   /** Makes known what a text, or a value of JSON, names. */
   learn(from: Json): void {
     for (const value of namedInJson(from)) {
+      if (value === '') continue;
       if (this.#known.size < MAX_KNOWN) this.#known.add(value);
       else if (!this.#known.has(value)) this.#dropped++;
     }

@@ -17,26 +17,45 @@ export interface Word {
   written: string;
   /** The character directly before it: punctuation that was dropped, or nothing. */
   before: string;
-  /** As it is compared; null for one that nobody can ask about, alone or with its neighbours. */
+  /** As it is compared: '' for nothing but punctuation, null for one that nobody can ask about, alone or with its neighbours. */
   form: string | null;
   /**
    * The same with what stands before it, for an address or a path: `_bob@x.org` and `../notes` are other places than
    * `bob@x.org` and `notes`. A text names both, a value is this one. Null if nothing of the kind stands before it.
    */
   led: string | null;
+  /** How many characters of the text had to be looked at for it. */
+  length: number;
 }
 
 /** A stretch of characters without any white space of Unicode, as the no-break and the ideographic space are. */
 const UNBROKEN = /\P{White_Space}+/gu;
 
-/** The words of a text, in order. What is nothing but punctuation is no word. */
+const NOTHING: Word = { written: '', before: '', form: '', led: null, length: 0 };
+/** Longer than a URL with a signature in it: what is longer is not looked at. */
+const LONGEST = 16_384;
+const TOO_LONG: Word = { ...NOTHING, form: null };
+
+/** The words of a text, in order, and a word without a form for what is nothing but punctuation. */
 export function* wordsIn(text: string): Generator<Word> {
   for (const [found] of text.matchAll(UNBROKEN)) {
+    if (found.length > LONGEST) {
+      yield TOO_LONG;
+      continue;
+    }
     const [start, end] = edgesOf(found);
     const written = found.slice(start, end);
     const form = formOf(written);
-    if (form === '') continue;
-    yield { written, before: found[start - 1] ?? '', form, led: ledForm(found.slice(0, start), form) };
+    const { length } = found;
+    if (form === '') yield { ...NOTHING, length };
+    else
+      yield {
+        written,
+        before: found[start - 1] ?? '',
+        form,
+        led: ledForm(found.slice(0, start), form),
+        length,
+      };
   }
 }
 

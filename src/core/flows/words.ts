@@ -39,7 +39,7 @@ function withoutBlanks(form: string): string {
 export function formOf(value: string): string | null {
   const forms: string[] = [];
   for (const { form, led } of wordsIn(value)) {
-    if (form === null || forms.push(led ?? form) > MOST_IBAN_WORDS) return null;
+    if (form === null || (form !== '' && forms.push(led ?? form) > MOST_IBAN_WORDS)) return null;
   }
   return stretchForm(forms);
 }
@@ -70,7 +70,8 @@ export function comparableNumber(value: number | bigint | string): string {
 
 /**
  * What a text makes known, each as it is compared: single words first, then stretches of 2 to 8 words. A text that is
- * a JSON object or list is read as JSON. Values may repeat.
+ * a JSON object or list is read as JSON. Values may repeat. Between them stands '', which is no value, once for each word and
+ * for each 64 characters of a long one, so that whoever works in slices can stop also where nothing is named.
  */
 export function namedIn(text: string): Generator<string> {
   return namedInJson(text);
@@ -112,9 +113,16 @@ function jsonIn(text: string): Json {
   }
 }
 
+const PAUSE = 64;
+
+function* pauses({ length }: Word): Generator<string> {
+  for (let at = 0; at <= length; at += PAUSE) yield '';
+}
+
 /** What single words make known: themselves, the host of a URL, and the number that a word is. */
 function* singlesIn(text: string): Generator<string> {
   for (const word of wordsIn(text)) {
+    yield* pauses(word);
     const host = hostOf(word);
     if (host !== null) yield host;
     if (word.form === null) continue;
@@ -142,7 +150,10 @@ function numberOf({ written, before }: Word): string | null {
 /** What stretches of several words make known. */
 function* stretchesIn(text: string): Generator<string> {
   let last: Named[] = [];
-  for (const { form, led } of wordsIn(text)) {
+  for (const word of wordsIn(text)) {
+    yield* pauses(word);
+    const { form, led } = word;
+    if (form === '') continue;
     // A word that nobody can ask about parts what is before it from what is after it.
     last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), { form, led }];
     for (let from = last.length - 2; from >= 0; from--) {

@@ -10,8 +10,8 @@ import type { CallerTurns } from '../rations/caller-turns.ts';
 import { keyName } from '../rations/rations.ts';
 import type { RunHandle } from './run.ts';
 
-/** How many stretches of one text are looked at. */
-const MAX_LOOKED_AT = 4 * MAX_KNOWN;
+/** How many words and stretches of one text are looked at: all of 64 KiB. */
+const MAX_LOOKED_AT = 10 * MAX_KNOWN;
 /** A slice takes about 4 ms, and the transaction that writes it about twice as long on SQLite. */
 const SLICE = 4096;
 
@@ -34,10 +34,9 @@ export class Learner {
     let more = 0;
     for (let looked = 0, fits = true; looked < MAX_LOOKED_AT; looked += SLICE) {
       if (looked > 0) await this.#turns.next(keyName(keyId));
-      const slice = nextOf(values);
-      if (slice.length === 0) break;
+      const { slice, done } = nextOf(values);
       if (!fits) more += slice.length;
-      else
+      else if (slice.length > 0)
         fits = await db.transaction({}, tx =>
           addKnown(
             tx,
@@ -46,6 +45,7 @@ export class Learner {
             MAX_KNOWN,
           ),
         );
+      if (done) break;
     }
     // What stands behind the end is only counted, with its repetitions.
     if (more > 0) await db.transaction({}, tx => countDropped(tx, run.number, more));
@@ -61,12 +61,13 @@ export class Learner {
   }
 }
 
-function nextOf(values: Iterator<string>): string[] {
+/** The values among the next that are yielded, of which many are none. */
+function nextOf(values: Iterator<string>): { slice: string[]; done: boolean } {
   const slice: string[] = [];
-  while (slice.length < SLICE) {
+  for (let looked = 0; looked < SLICE; looked++) {
     const next = values.next();
-    if (next.done) break;
-    slice.push(next.value);
+    if (next.done) return { slice, done: true };
+    if (next.value !== '') slice.push(next.value);
   }
-  return slice;
+  return { slice, done: false };
 }

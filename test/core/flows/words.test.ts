@@ -3,9 +3,20 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { comparable, comparableNumber, formOf, namedIn, namedInJson } from '../../../src/core/flows/words.ts';
+import {
+  comparable,
+  comparableNumber,
+  formOf,
+  namedIn as yieldedBy,
+  namedInJson as yieldedByJson,
+} from '../../../src/core/flows/words.ts';
 import { ExactNumber } from '../../../src/core/wire/exact-number.ts';
+import type { Json } from '../../../src/core/wire/json.ts';
 import { type Random, randomText, seeded } from '../oracle.ts';
+
+/** What is yielded and is a value. */
+const namedIn = (text: string) => [...yieldedBy(text)].filter(value => value !== '');
+const namedInJson = (value: Json) => [...yieldedByJson(value)].filter(each => each !== '');
 
 function isKnown(text: string, value: string | number | bigint): boolean {
   const form = typeof value === 'string' ? comparable(value) : comparableNumber(value);
@@ -484,3 +495,12 @@ test('a plain value has the form that the rules for any value give it', () => {
   for (const text of ['a'.repeat(512), 'a'.repeat(513), `${'a b '.repeat(4)}c`, 'a b c d e f g h', 'a'])
     expect([text, comparable(text)]).toEqual([text, formOf(text)]);
 });
+
+test.each(['a ', '! ', `${'!'.repeat(9_000)} `, `${'\u0301'.repeat(9_000)} `])(
+  'whoever reads a text in slices can stop between words that name nothing',
+  part => {
+    const text = part.repeat(Math.ceil(100_000 / part.length));
+    // The text is read twice: for words, and for stretches of words.
+    expect([...yieldedBy(text)].length).toBeGreaterThan((2 * text.length) / 64);
+  },
+);
