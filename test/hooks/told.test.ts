@@ -273,6 +273,8 @@ test('a call behind our MCP proxy marks the run of the agent, and its result is 
   const rules = [
     { tool: 'files__web', action: 'require_approval', marks: 'untrusted' },
     { tool: 'files__contacts', action: 'allow', known: 'results' },
+    { tool: 'files__mail', action: 'allow', when: '!("untrusted" in marks) || known(args.to)' },
+    { tool: 'files__mail', action: 'require_approval' },
     { tool: 'send', action: 'allow', when: '!("untrusted" in marks) || known(args.to)' },
   ];
   const policy = await service.admin('POST', '/policies', { name, rules });
@@ -291,6 +293,10 @@ test('a call behind our MCP proxy marks the run of the agent, and its result is 
   expect(await post({ hook_event_name: 'PreToolUse', session_id: 'r10', ...behind })).not.toContain('deny');
   await post({ hook_event_name: 'PostToolUse', session_id: 'r10', ...behind, tool_response: to });
   expect(await sends()).toBe(true);
+  // The proxy sees a call in another run, without marks, and would ask nobody: the hook asks.
+  const mail = (to: string) => ({ ...web, tool_name: 'mcp__toolgate__files__mail', tool_input: { to } });
+  expect(await post(mail('eve@example.com'))).toContain('It waits for the approval');
+  expect(await post(mail(to))).not.toContain('deny');
 });
 
 test('prompts and results leave no entry, and half a marker is nowhere', async () => {

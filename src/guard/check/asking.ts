@@ -2,6 +2,8 @@
 // and what was read about approvals of them. Digests of their arguments are computed here, as many as there is time for.
 
 import { askingRule, asksForApproval } from '../../core/decision/decide.ts';
+import type { HandedTo } from '../../core/decision/reason.ts';
+import type { Rule } from '../../core/policy/policy.ts';
 import { isLarge } from '../../core/wire/large.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { Deps } from '../deps.ts';
@@ -124,14 +126,23 @@ function questionsOf(
   return questions;
 }
 
-function questionOf(
-  { request, person, drift, considered }: Case,
-  argsDigest: string,
-  definitions: DefinitionFacts,
-): Asking {
+function questionOf(each: Case, argsDigest: string, definitions: DefinitionFacts): Asking {
+  const { request, person, drift, considered } = each;
   const rule = askingRule(considered);
   const digests = { argsDigest, ruleDigest: ruleDigest(rule), definitionDigest: definitions.digest(request) };
-  return { request, person, drift, rule, ...digests };
+  return { request, person, drift, rule, receiver: receiverOf(each, rule), ...digests };
+}
+
+/**
+ * A rule that names its approvers is not put to the person at a terminal. The proxy sees the call in a run of its own,
+ * which may have met nothing: where a call without marks, whose values are all known, would not be asked about in the same
+ * way, nobody would ask.
+ */
+function receiverOf({ request: { handedTo }, considered, run }: Case, rule: Rule): HandedTo | null {
+  if (handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)) return null;
+  if (handedTo !== 'proxy' || run === null) return handedTo;
+  const { index, held } = run.unmarked();
+  return index === considered.index && held?.index === considered.held?.index ? handedTo : null;
 }
 
 /**

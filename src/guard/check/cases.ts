@@ -123,6 +123,9 @@ interface Ready extends Live {
   run: Run | null;
 }
 
+/** What a situation is made of. */
+type Judging = Pick<Ready, 'request' | 'key' | 'person'> & { run: Pick<Run, 'facts'> | null };
+
 /** Also loads the annotations of those tools whose policies read them. */
 async function withPolicies(
   tx: Transaction,
@@ -241,12 +244,15 @@ function runCase(
     marks: run.marks,
     unsettled,
     again: () => consideredBy(ready, ready.policy, annotations, now),
+    unmarked: () => consideredBy({ ...ready, run: UNMARKED }, ready.policy, annotations, now),
     shadowAgain: () => judging && shadowBy(ready, judging, annotations, now),
   };
 }
 
+const UNMARKED: Pick<Run, 'facts'> = { facts: () => ({ marks: [], knows: () => true }) };
+
 function consideredBy(
-  ready: Ready,
+  ready: Judging,
   policy: CompiledPolicy,
   annotations: Annotations,
   now: number,
@@ -266,7 +272,7 @@ function shadowBy(
 
 /** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */
 function situationOf(
-  { request, key, person, run }: Ready,
+  { request, key, person, run }: Judging,
   { readsAnnotations }: CompiledPolicy,
   annotations: Annotations,
   now: number,

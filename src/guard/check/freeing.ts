@@ -22,16 +22,8 @@ export interface Asking extends Asked {
   /** The person in whose name the call is made; null if it is made in nobody's. */
   person: PersonFacts | null;
   drift: Drift | null;
-}
-
-/**
- * Who takes care of the call instead of approvers. A rule that names its approvers is not put to the person at a
- * terminal.
- */
-export function receiverOf({ request: { handedTo }, rule }: Asking): HandedTo | null {
-  return handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)
-    ? null
-    : handedTo;
+  /** Who takes care of the call instead of approvers. */
+  receiver: HandedTo | null;
 }
 
 /** Whether an approval frees a call of the same digest. */

@@ -15,7 +15,7 @@ import type { AskingCalls } from './asking.ts';
 import { type Case, type Group, isCase } from './cases.ts';
 import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
 import { follow, type Made } from './follow-run.ts';
-import { type Asking, receiverOf } from './freeing.ts';
+import type { Asking } from './freeing.ts';
 import { LATER, MOVED, type Outcome } from './group-work.ts';
 import { holdDetails } from './hold-details.ts';
 import type { Learner } from './learner.ts';
@@ -126,7 +126,7 @@ function decideByRule(round: Round, each: Case): Made {
 }
 
 async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking: Asking): Promise<Made> {
-  const isHanded = receiverOf(asking) !== null;
+  const isHanded = asking.receiver !== null;
   const before = calls.approvals.repeated(asking);
   const { decided, whyNotFreed } = await decideAndSpend(round, calls, each, asking, before);
   const opens = decided.decision === 'pending' && decided.repeats === null && !isHanded;
@@ -161,7 +161,7 @@ async function decideAndSpend(
   const { request, considered, drift } = each;
   const { tx, group } = round;
   const usedUp = isUsedUp(round, each);
-  const handedTo = receiverOf(asking);
+  const handedTo = asking.receiver;
   const approvalLimit = handedTo === null ? approvals.limit(request) : null;
   const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
   for (;;) {

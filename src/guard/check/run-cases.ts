@@ -19,6 +19,8 @@ export interface RunCase {
   /** Whether conditions have asked for values that were not read yet. */
   unsettled: boolean;
   again: () => Considered;
+  /** What would be found in a run without marks in which every value is known. */
+  unmarked: () => Considered;
   shadowAgain: () => Considered | null;
 }
 

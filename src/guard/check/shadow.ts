@@ -13,7 +13,7 @@ import type { Transaction } from '../../store/engine/db.ts';
 import type { Shadow } from '../../store/log/audit-entry.ts';
 import { ruleDigest } from '../rule-digest.ts';
 import type { ApprovalFacts } from './approval-facts.ts';
-import { type Asking, receiverOf } from './freeing.ts';
+import type { Asking } from './freeing.ts';
 import { LimitFacts, type Metered, meteredBy } from './limits.ts';
 import type { CheckRequest } from './request.ts';
 
@@ -106,6 +106,6 @@ function approvalFacts(
   return {
     freedom: approvals.freedom(asking),
     repeats: before && { referenceId: before.id, denied: before.status === 'denied' },
-    approvalLimit: receiverOf(asking) === null ? approvals.limit(request) : null,
+    approvalLimit: asking.receiver === null ? approvals.limit(request) : null,
   };
 }
