@@ -11,9 +11,22 @@ const MARK = '\u001e';
 
 /** `marks` are those of the run, in the order of the alphabet. */
 export function recordedReason(reason: Reason, marks: readonly string[] = []): string {
-  if (marks.length === 0) return MARK + JSON.stringify(reason);
-  const parts: [string, unknown][] = [...Object.entries(reason), ['marks', marks]];
-  return MARK + JSON.stringify(Object.fromEntries(parts.sort(([a], [b]) => (a < b ? -1 : 1))));
+  return MARK + JSON.stringify(marks.length === 0 ? reason : withMarks(reason, marks));
+}
+
+/** The parts of a reason stand in the order of the alphabet. */
+function withMarks(reason: Reason, marks: readonly string[]): object {
+  const parts: Record<string, unknown> = {};
+  let after = false;
+  for (const name in reason) {
+    if (!after && name > 'marks') {
+      parts['marks'] = marks;
+      after = true;
+    }
+    parts[name] = reason[name as keyof Reason];
+  }
+  if (!after) parts['marks'] = marks;
+  return parts;
 }
 
 /** The same for a reason that was shown, whose keys may stand in any order. */
