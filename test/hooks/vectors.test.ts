@@ -7,7 +7,6 @@ import type { AgentCall } from '../../src/core/agents/acts.ts';
 import { AGENTS } from '../../src/core/agents.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/wire/json.ts';
-import type { Said } from '../../src/guard/check/told.ts';
 import { type AgentAnswer, blocked, type Output, output } from '../../src/http/hooks/agent.ts';
 import { named, resultIn, runNameIn, toldIn, wordsOfPerson } from '../../src/http/hooks/agent-told.ts';
 import { type Agent, BY_COMMAND, type HttpAgent, OVER_HTTP } from '../../src/http/hooks/agents.ts';
@@ -27,7 +26,7 @@ interface Vector {
   refusal?: { http?: JsonObject; command: Output };
   nothing?: Output;
   /** What the event tells, if it is about no call; a prompt without the words of others. */
-  told?: { prompt: string } | { result: Said | null } | null | 'refused';
+  told?: { prompt: string } | { result: Json } | null | 'refused';
   /** The event about the call whose result this one tells. */
   of?: string;
 }

@@ -2,7 +2,7 @@
 // made known by approving it.
 
 import { GuardError } from '../../core/errors.ts';
-import { namedInJson } from '../../core/flows/words.ts';
+import { namedIn } from '../../core/flows/words.ts';
 import type { Rule } from '../../core/policy/policy.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Case } from './cases.ts';
@@ -48,7 +48,7 @@ export function follow(
   }
   const { args } = request;
   if (!approved || args === undefined || !policy.usesKnown) return null;
-  return () => learner.tryToLearn(run.handle, request.principal.keyId, namedInJson(args));
+  return () => learner.tryToLearn(run.handle, request.principal.keyId, namedIn(args));
 }
 
 /**

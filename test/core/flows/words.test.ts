@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { comparable, comparableNumber, formOf, namedIn, namedInJson } from '../../../src/core/flows/words.ts';
+import { comparable, comparableNumber, formOf, namedIn } from '../../../src/core/flows/words.ts';
 import { ExactNumber } from '../../../src/core/wire/exact-number.ts';
 import { type Random, randomText, seeded } from '../oracle.ts';
 
@@ -265,7 +265,7 @@ test('a JSON value makes its texts and numbers known, single words before stretc
     d: new ExactNumber('1.10000000000000000001'),
     e: null,
   };
-  expect([...namedInJson(value)]).toEqual([
+  expect([...namedIn(value)]).toEqual([
     'one',
     'two',
     comparableNumber(7),
@@ -275,7 +275,7 @@ test('a JSON value makes its texts and numbers known, single words before stretc
     'one two',
     'three four',
   ]);
-  expect([...namedInJson(true)]).toEqual([]);
+  expect([...namedIn(true)]).toEqual([]);
 });
 
 test('what nobody can ask about is not yielded', () => {
