@@ -15,8 +15,9 @@ export const KNOWN = 'known()';
  */
 export type Knows = (kind: 'text' | 'number', written: string) => boolean | Failure;
 
-const SHORTEST = 2;
-const LONGEST = 512;
+/** The fewest and the most characters of a text that it takes; nobody can ask about others. */
+export const SHORTEST = 2;
+export const LONGEST = 512;
 /** To compare a text costs more than to read it. */
 const WEIGHT = 8;
 
