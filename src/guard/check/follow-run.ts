@@ -18,11 +18,11 @@ export interface Made {
   /** Set if people approved exactly this call. */
   approved?: boolean;
   /** What has to be done once the call is committed, and before it is answered; null if there is nothing. */
-  first?: (() => Promise<void>) | null;
+  beforeAnswer?: (() => Promise<void>) | null;
 }
 
 /** Returns what has to be done once the call is committed, and before it is answered; null if there is nothing. */
-export function follow(
+export function followRun(
   runs: Runs,
   learner: Learner,
   each: Case,

@@ -50,7 +50,7 @@ export function runNameIn(event: JsonObject): string | undefined {
 const DIGEST = 'sha256:';
 
 /** An agent's call with the names of its run and of its result. */
-export function named(agent: AgentName, event: JsonObject, call: DoorCall): DoorCall {
+export function withNames(agent: AgentName, event: JsonObject, call: DoorCall): DoorCall {
   const resultName = AGENTS[agent].results.length === 0 ? undefined : resultNameOf(event, call);
   return { ...call, run: runNameIn(event), resultName };
 }
