@@ -94,8 +94,6 @@ export class Runs {
       personId: principal.personId ?? null,
       surface,
       name,
-      known: 0,
-      dropped: 0,
       lastCallAt: this.#now,
       endsAt: this.#endOf(wanted),
     });
