@@ -1,11 +1,11 @@
 // What the result of a tool names: its texts, those of resources in it, and its structured content.
 
-import { namedIn, namedInJson } from '../core/flows/words.ts';
+import { namedIn } from '../core/flows/words.ts';
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 
 /** In the form in which values are compared. */
 export function* namedInResult({ content, structuredContent }: JsonObject): Generator<string> {
-  if (structuredContent !== undefined) yield* namedInJson(structuredContent);
+  if (structuredContent !== undefined) yield* namedIn(structuredContent);
   for (const text of Array.isArray(content) ? content.flatMap(textsOf) : []) yield* namedIn(text);
 }
 

@@ -112,11 +112,14 @@ function joined(rows: readonly JoinedRow[]): FoundRun[] {
   return [...runs.values()];
 }
 
-/** Inserts a run unless there is one of the same ref. */
-export async function insertRun(tx: Queries, run: Omit<RunRecord, 'number'>): Promise<void> {
+/** Inserts a run, in which nothing is known yet, unless there is one of the same ref. */
+export async function insertRun(
+  tx: Queries,
+  run: Omit<RunRecord, 'number' | 'known' | 'dropped'>,
+): Promise<void> {
   await tx.run(
     `INSERT INTO runs (id, ref, key_id, session_id, person_id, surface, name, known, dropped, last_call_at, ends_at)
-     VALUES (${placeholders(11)}) ON CONFLICT (ref) DO NOTHING`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8, $9) ON CONFLICT (ref) DO NOTHING`,
     [
       run.id,
       run.ref,
@@ -125,8 +128,6 @@ export async function insertRun(tx: Queries, run: Omit<RunRecord, 'number'>): Pr
       run.personId,
       run.surface,
       run.name,
-      run.known,
-      run.dropped,
       run.lastCallAt,
       run.endsAt,
     ],
@@ -184,13 +185,13 @@ export function insertMarks(tx: Transaction, marks: readonly StoredMark[]): void
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** Returns how many marks there were, those of shadows included. */
-export function deleteMarks(tx: Queries, run: number): Promise<number> {
-  return tx.run('DELETE FROM run_marks WHERE run = $1', [run]);
+/** Those of shadows included. */
+export async function deleteMarks(tx: Queries, run: number): Promise<void> {
+  await tx.run('DELETE FROM run_marks WHERE run = $1', [run]);
 }
 
 /** Deletes a little of the runs that ended before a time, and returns whether there is more. */
-export async function deleteEndedRun(tx: Transaction, before: number, batch: number): Promise<boolean> {
+export async function deleteEndedRuns(tx: Transaction, before: number, batch: number): Promise<boolean> {
   const ended = await tx.all<{ number: number }>(
     `SELECT number FROM runs WHERE ends_at < $1 ORDER BY ends_at LIMIT ${batch}`,
     [before],

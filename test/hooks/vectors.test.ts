@@ -7,9 +7,8 @@ import type { AgentCall } from '../../src/core/agents/acts.ts';
 import { AGENTS } from '../../src/core/agents.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/wire/json.ts';
-import type { Said } from '../../src/guard/check/told.ts';
 import { type AgentAnswer, blocked, type Output, output } from '../../src/http/hooks/agent.ts';
-import { named, resultIn, runNameIn, toldIn, wordsOfPerson } from '../../src/http/hooks/agent-told.ts';
+import { resultIn, runNameIn, toldIn, withNames, wordsOfPerson } from '../../src/http/hooks/agent-told.ts';
 import { type Agent, BY_COMMAND, type HttpAgent, OVER_HTTP } from '../../src/http/hooks/agents.ts';
 import type { DoorCall } from '../../src/http/hooks/door.ts';
 
@@ -27,7 +26,7 @@ interface Vector {
   refusal?: { http?: JsonObject; command: Output };
   nothing?: Output;
   /** What the event tells, if it is about no call; a prompt without the words of others. */
-  told?: { prompt: string } | { result: Said | null } | null | 'refused';
+  told?: { prompt: string } | { result: Json } | null | 'refused';
   /** The event about the call whose result this one tells. */
   of?: string;
 }
@@ -198,7 +197,7 @@ function toldBy(agent: Agent, event: JsonObject): NonNullable<Vector['told']> | 
 /** The name under which the result of the call in another vector is waited for. */
 function nameOfResult(agent: Agent, file: string): string | undefined {
   const { event } = JSON.parse(readFileSync(join(FOLDER, agent.name, file), 'utf8')) as Vector;
-  return named(agent.name, event, agent.readCall(event) as DoorCall).resultName;
+  return withNames(agent.name, event, agent.readCall(event) as DoorCall).resultName;
 }
 
 function answerOf({ name }: Agent, said: AgentAnswer, event: JsonObject): JsonObject {

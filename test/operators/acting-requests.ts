@@ -74,7 +74,7 @@ export const REQUESTS: Record<string, Prepare> = {
     const [id, keyId, now] = [newId(), await key(world), world.deps.now()];
     const of = { keyId, sessionId: null, personId: null, surface: 'check', name: null } as const;
     const times = { lastCallAt: now, endsAt: now + 3_600_000 };
-    await insertRun(world.deps.db, { id, ref: id, ...of, known: 0, dropped: 0, ...times });
+    await insertRun(world.deps.db, { id, ref: id, ...of, ...times });
     return to(`runs/${id}/clear`, {});
   },
   'POST /admin/v1/keys': async world => to('keys', { name: 'k', policyId: await policy(world) }),

@@ -1,6 +1,7 @@
 // Whether somebody who is trusted has named a value that approvers are shown: the answer that known() gives to a condition.
 
 import { Failure } from '../condition/condition.ts';
+import { LONGEST, SHORTEST } from '../condition/known.ts';
 import { comparable, comparableNumber } from '../flows/words.ts';
 import { codePoints } from '../text/text-length.ts';
 import { ExactNumber } from '../wire/exact-number.ts';
@@ -8,10 +9,6 @@ import type { Json } from '../wire/json.ts';
 
 /** Says of one value, in the form in which values are compared, whether it is known; it fails if that was not read yet. */
 export type KnowsForm = (comparable: string) => boolean | Failure;
-
-/** In characters; known() takes no shorter and no longer texts. */
-const SHORTEST = 2;
-const LONGEST = 512;
 
 /** How many values may still be looked up. Further ones count as not known. */
 export interface Room {

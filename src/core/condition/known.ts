@@ -1,6 +1,7 @@
 // known(x): whether somebody who is trusted has named a value. The language says which values it takes, and what a list of
 // them comes to. Whether one is known, the evaluator's caller says, by a function in the scope.
 
+import { codePoints } from '../text/text-length.ts';
 import { decimalOf, type NumberResult } from './convert.ts';
 import type { Scope } from './frame.ts';
 import type { Steps } from './steps.ts';
@@ -15,8 +16,9 @@ export const KNOWN = 'known()';
  */
 export type Knows = (kind: 'text' | 'number', written: string) => boolean | Failure;
 
-const SHORTEST = 2;
-const LONGEST = 512;
+/** The fewest and the most characters of a text that it takes; nobody can ask about others. */
+export const SHORTEST = 2;
+export const LONGEST = 512;
 /** To compare a text costs more than to read it. */
 const WEIGHT = 8;
 
@@ -55,7 +57,7 @@ function knownOne(value: Value, steps: Steps, scope: Scope): boolean | Failure {
 
 function fitting(text: string): string | null {
   if (text.length < SHORTEST || text.length > 2 * LONGEST) return null;
-  const { length } = [...text];
+  const length = codePoints(text);
   return length >= SHORTEST && length <= LONGEST ? text : null;
 }
 

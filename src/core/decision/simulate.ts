@@ -5,10 +5,10 @@ import { agentCallOf, agentOf } from '../agents/acts-of.ts';
 import { TriedRun } from '../flows/tried-run.ts';
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import { unitsOf } from '../policy/limit.ts';
-import { marksOf } from '../policy/policy.ts';
 import type { Situation, ToolCall } from '../policy/situation.ts';
 import { ANY_SERVER, joinName, splitName } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
+import { type Brings, broughtBy } from './brings.ts';
 import { consider } from './consider.ts';
 import { type Decided, decide } from './decide.ts';
 import { reasonText } from './reason-text.ts';
@@ -41,13 +41,6 @@ export interface Tried {
   known?: readonly string[] | undefined;
 }
 
-/** What a call means for its run once it is made. */
-export interface Brings {
-  marks: readonly string[];
-  /** Whether what its result names becomes known. */
-  knownResults: boolean;
-}
-
 export interface Simulated extends Omit<Decided, 'reason'> {
   /** For people. */
   reason: string;
@@ -71,7 +64,7 @@ export function simulate(
   return {
     ...outcome,
     reason: reasonText(outcome.reason, call).replaceAll(joinName(ANY_SERVER, ''), ''),
-    brings: outcome.decision === 'deny' ? NOTHING : broughtBy(policy, considered.index, outcome.ruleIndex),
+    brings: outcome.decision === 'deny' ? NOTHING : broughtBy(considered, outcome.ruleIndex),
     trace: traceOf(considered, situation, used),
   };
 }
@@ -85,13 +78,6 @@ export function runOf({ marks = [], known = [] }: Pick<Tried, 'marks' | 'known'>
 }
 
 const NOTHING: Brings = { marks: [], knownResults: false };
-
-/** The rule that asks people may be another one than the rule that applies. Both mark the run. */
-function broughtBy({ rules }: CompiledPolicy, applying: number, deciding: number | null): Brings {
-  const decides = deciding === null ? undefined : rules[deciding];
-  const marks = [rules[applying], decides].flatMap(rule => (rule === undefined ? [] : marksOf(rule)));
-  return { marks: [...new Set(marks)], knownResults: decides?.known === 'results' };
-}
 
 /** What is wrong with an amount that is said to be used of a limit, or null. */
 export function usedFault({ limits = {} }: CompiledPolicy, name: string, amount: string): string | null {

@@ -2,7 +2,7 @@
 // was named in it. The service remembers the same, as keyed digests in its store.
 
 import type { Json } from '../wire/json.ts';
-import { MAX_KNOWN, namedInJson } from './words.ts';
+import { MAX_KNOWN, namedIn } from './words.ts';
 
 export class TriedRun {
   readonly #marks = new Set<string>();
@@ -28,7 +28,7 @@ export class TriedRun {
 
   /** Makes known what a text, or a value of JSON, names. */
   learn(from: Json): void {
-    for (const value of namedInJson(from)) {
+    for (const value of namedIn(from)) {
       if (value === '') continue;
       if (this.#known.size < MAX_KNOWN) this.#known.add(value);
       else if (!this.#known.has(value)) this.#dropped++;

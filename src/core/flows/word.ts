@@ -6,11 +6,8 @@
 // it. Within a word they stay, so that it equals no word without them, and they never part a word in two. Those that
 // change the shape of their neighbours (joiners, variation selectors, tags of flags) stay everywhere.
 
+import { LONGEST, SHORTEST } from '../condition/known.ts';
 import { codePoints } from '../text/text-length.ts';
-
-/** The fewest and the most characters of what is compared; a condition cannot ask about shorter or longer texts. */
-const FEWEST = 2;
-const MOST = 512;
 
 export interface Word {
   /** As it stands in the text, without the punctuation around it. */
@@ -33,13 +30,13 @@ const UNBROKEN = /\P{White_Space}+/gu;
 
 const NOTHING: Word = { written: '', before: '', form: '', led: null, length: 0 };
 /** Longer than a URL with a signature in it: what is longer is not looked at. */
-const LONGEST = 16_384;
+const MOST_READ = 16_384;
 const TOO_LONG: Word = { ...NOTHING, form: null };
 
 /** The words of a text, in order, and a word without a form for what is nothing but punctuation. */
 export function* wordsIn(text: string): Generator<Word> {
   for (const [found] of text.matchAll(UNBROKEN)) {
-    if (found.length > LONGEST) {
+    if (found.length > MOST_READ) {
       yield TOO_LONG;
       continue;
     }
@@ -67,7 +64,7 @@ function ledForm(dropped: string, form: string | null): string | null {
   const lead = LEADING.exec(dropped.slice(-MOST_LEADING))?.[0] ?? '';
   if (lead === '' || !(ADDRESS.test(form) || /[/\\~]/.test(lead))) return null;
   const led = lead + form;
-  return codePoints(led) > MOST ? null : led;
+  return codePoints(led) > LONGEST ? null : led;
 }
 
 /** More of these characters in a row are no name. */
@@ -76,7 +73,7 @@ const MOST_LEADING = 64;
 /** Whether a form has as many characters as somebody can ask about. */
 export function canBeAsked(form: string): boolean {
   const count = codePoints(form);
-  return count >= FEWEST && count <= MOST;
+  return count >= SHORTEST && count <= LONGEST;
 }
 
 const ASCII = /^[\x21-\x7e]*$/;
@@ -88,7 +85,7 @@ const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
 
 function formOf(written: string): string | null {
   const form = ASCII.test(written) ? written.toLowerCase() : normalForm(written);
-  return form === null || codePoints(form) > MOST ? null : form;
+  return form === null || codePoints(form) > LONGEST ? null : form;
 }
 
 function normalForm(written: string): string | null {

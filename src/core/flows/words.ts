@@ -69,19 +69,12 @@ export function comparableNumber(value: number | bigint | string): string {
 }
 
 /**
- * What a text makes known, each as it is compared: single words first, then stretches of 2 to 8 words. A text that is
- * a JSON object or list is read as JSON. Values may repeat. Between them stands '', which is no value, once for each word and
- * for each 64 characters of a long one, so that whoever works in slices can stop also where nothing is named.
+ * What a text, or any other JSON value, makes known, each as it is compared: the single words of all strings in it and its
+ * numbers first, then stretches of 2 to 8 words. A string that is a JSON object or list is read as JSON. The names in
+ * objects make nothing known. Values may repeat. Between them stands '', which is no value, once for each word and for each 64
+ * characters of a long one, so that whoever works in slices can stop also where nothing is named.
  */
-export function namedIn(text: string): Generator<string> {
-  return namedInJson(text);
-}
-
-/**
- * What a JSON value makes known: each string in it, as a text, and each number. So a string that is a JSON object or list
- * is read as JSON too. The names in objects make nothing known.
- */
-export function* namedInJson(value: Json): Generator<string> {
+export function* namedIn(value: Json): Generator<string> {
   for (const part of partsOf(value)) {
     if (typeof part === 'string') yield* singlesIn(part);
     else yield comparableNumber(part instanceof ExactNumber ? part.text : part);

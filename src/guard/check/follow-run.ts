@@ -1,9 +1,9 @@
 // What a decided call means for its run: the marks that it gives, what its result will make known, and what a person has
 // made known by approving it.
 
+import { broughtBy } from '../../core/decision/brings.ts';
 import { GuardError } from '../../core/errors.ts';
-import { namedInJson } from '../../core/flows/words.ts';
-import type { Rule } from '../../core/policy/policy.ts';
+import { namedIn } from '../../core/flows/words.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Case } from './cases.ts';
 import type { Learner } from './learner.ts';
@@ -18,11 +18,11 @@ export interface Made {
   /** Set if people approved exactly this call. */
   approved?: boolean;
   /** What has to be done once the call is committed, and before it is answered; null if there is nothing. */
-  first?: (() => Promise<void>) | null;
+  beforeAnswer?: (() => Promise<void>) | null;
 }
 
 /** Returns what has to be done once the call is committed, and before it is answered; null if there is nothing. */
-export function follow(
+export function followRun(
   runs: Runs,
   learner: Learner,
   each: Case,
@@ -31,24 +31,21 @@ export function follow(
 ): (() => Promise<void>) | null {
   const { request, considered, shadow } = each;
   if (entry === null || result instanceof GuardError) return null;
-  const { policy } = considered;
   const judged = entry.shadow;
   if (shadow !== null && judged?.decision === 'allow')
-    for (const rule of [shadow.policy.rules[shadow.index], ruleOf(shadow.policy.rules, judged.ruleIndex)])
-      runs.mark(run, rule, shadow.policy.id, entry);
+    runs.mark(run, broughtBy(shadow, judged.ruleIndex).marks, shadow.policy.id, entry);
   if (!mayBeMade(entry, each)) return null;
-  // The rule that asked may be another one than the rule that applies.
-  const rule = ruleOf(policy.rules, entry.ruleIndex);
-  for (const marking of [policy.rules[considered.index], rule]) runs.mark(run, marking, '', entry);
+  const brings = broughtBy(considered, entry.ruleIndex);
+  runs.mark(run, brings.marks, '', entry);
   if (entry.decision !== 'allow') return null;
-  if (rule?.known === 'results') {
+  if (brings.knownResults) {
     result.known = 'results';
     result[RUN] = run.handle;
     if (request.resultName !== undefined) runs.awaitResult(run, request.resultName, entry);
   }
   const { args } = request;
-  if (!approved || args === undefined || !policy.usesKnown) return null;
-  return () => learner.tryToLearn(run.handle, request.principal.keyId, namedInJson(args));
+  if (!approved || args === undefined || !considered.policy.usesKnown) return null;
+  return () => learner.tryToLearn(run.handle, request.principal.keyId, namedIn(args));
 }
 
 /**
@@ -58,6 +55,3 @@ export function follow(
 function mayBeMade({ decision, referenceId }: AuditEntry, { request: { handedTo } }: Case): boolean {
   return decision === 'allow' || (decision === 'pending' && handedTo !== undefined && referenceId === null);
 }
-
-const ruleOf = (rules: readonly Rule[], index: number | null): Rule | undefined =>
-  index === null ? undefined : rules[index];

@@ -14,7 +14,7 @@ import type { Deps } from '../deps.ts';
 import type { AskingCalls } from './asking.ts';
 import { type Case, type Group, isCase } from './cases.ts';
 import { auditEntry, pendingMessage, verdictOf } from './entry.ts';
-import { follow, type Made } from './follow-run.ts';
+import { followRun, type Made } from './follow-run.ts';
 import type { Asking } from './freeing.ts';
 import { LATER, MOVED, type Outcome } from './group-work.ts';
 import { holdDetails } from './hold-details.ts';
@@ -62,7 +62,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
           ? decideByRule(round, each)
           : await decideAsking(round, asking, each, question);
       note(round, each, made, shadow);
-      if (each.run !== null) followRun(round, each, each.run, made, index);
+      if (each.run !== null) noteRun(round, each, each.run, made, index);
       results[index] = made.result;
     }
   }
@@ -87,14 +87,15 @@ function stillApplies({ considered }: Case, run: RunCase): boolean {
   );
 }
 
-/** `index` is the place of the call in its group. */
-function followRun(round: Round, each: Case, run: RunCase, made: Made, index: number): void {
+/** Lets the run of a decided call follow it. `index` is the place of the call in its group. */
+function noteRun(round: Round, each: Case, run: RunCase, made: Made, index: number): void {
   const { runs } = round.group;
   if (runs === null) return;
-  const first = follow(runs, round.learner, each, run, made) ?? made.first;
-  if (!first) return;
+  // There are never both: the first is of a call that is allowed, the second of one that waits for people.
+  const beforeAnswer = followRun(runs, round.learner, each, run, made) ?? made.beforeAnswer;
+  if (!beforeAnswer) return;
   round.beforeAnswer ??= new Map();
-  round.beforeAnswer.set(index, first);
+  round.beforeAnswer.set(index, beforeAnswer);
 }
 
 /** Adds to the entry of a decided call what its shadow says, and counts the call against its limit. */
@@ -146,7 +147,7 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
   return {
     entry,
     result: { ...verdict, ...waiting(calls, asking, { ...question, whyNotFreed }) },
-    first: holdDetails(round, calls, each, asking, question),
+    beforeAnswer: holdDetails(round, calls, each, asking, question),
   };
 }
 

@@ -1,7 +1,7 @@
 // What happens to runs beside the checks: operators see them and clear their marks, and those that have ended are removed.
 
 import { GuardError } from '../../core/errors.ts';
-import { deleteEndedRun, deleteMarks, type FoundRun, findRun, listRuns } from '../../store/runs.ts';
+import { deleteEndedRuns, deleteMarks, type FoundRun, findRun, listRuns } from '../../store/runs.ts';
 import { recordChange } from '../changes.ts';
 import { type Chore, everyMinute } from '../chores.ts';
 import type { Actor, Deps } from '../deps.ts';
@@ -46,5 +46,5 @@ const KEPT_MS = 3_600_000;
 
 /** Removes runs that ended an hour ago, once a minute. */
 export function forgetRuns(): Chore {
-  return everyMinute(deps => deps.db.transaction({}, tx => deleteEndedRun(tx, deps.now() - KEPT_MS, BATCH)));
+  return everyMinute(deps => deps.db.transaction({}, tx => deleteEndedRuns(tx, deps.now() - KEPT_MS, BATCH)));
 }

@@ -57,18 +57,20 @@ export class RunOpener {
     expected: Runs | null,
   ): Promise<Runs> | null {
     const wanted: Judged[] = [];
-    for (const each of calls) if (this.#usesRuns(each)) wanted.push(each);
+    for (const each of calls) {
+      if (each instanceof GuardError) continue;
+      const uses = remembers(each.policy) || (each.shadow !== null && remembers(each.shadow));
+      this.#noteUse(each.request.principal.keyId, uses);
+      if (uses && !each.request.call.relayed) wanted.push(each);
+    }
     return wanted.length === 0 ? null : opened(expected ?? new Runs(deps), tx, wanted, now);
   }
 
-  #usesRuns(each: Judged | GuardError): each is Judged {
-    if (each instanceof GuardError) return false;
-    const { request, policy, shadow } = each;
-    const uses = remembers(policy) || (shadow !== null && remembers(shadow));
-    const { keyId } = request.principal;
-    if (uses && this.#keyIds.size < MOST_KEYS) this.#keyIds.add(keyId);
-    else if (this.#keyIds.size > 0) this.#keyIds.delete(keyId);
-    return uses && !request.call.relayed;
+  /** Most services have no key that uses runs, so that there is nothing to delete. */
+  #noteUse(keyId: string, uses: boolean): void {
+    if (!uses) {
+      if (this.#keyIds.size > 0) this.#keyIds.delete(keyId);
+    } else if (this.#keyIds.size < MOST_KEYS) this.#keyIds.add(keyId);
   }
 }
 

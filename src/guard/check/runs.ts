@@ -2,7 +2,6 @@
 // after the verdict of another was sent is decided with the marks that the other one gave, on every replica. Only keys
 // whose policies use marks or known values have any of this.
 
-import { marksOf, type Rule } from '../../core/policy/policy.ts';
 import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKnown, insertCalls, type ReportedCall } from '../../store/known-values.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
@@ -95,8 +94,6 @@ export class Runs {
       personId: principal.personId ?? null,
       surface,
       name,
-      known: 0,
-      dropped: 0,
       lastCallAt: this.#now,
       endsAt: this.#endOf(wanted),
     });
@@ -126,12 +123,12 @@ export class Runs {
     return true;
   }
 
-  /** Gives a run the marks of the rule that allowed a call. A shadow's are kept apart. */
-  mark(run: Run, rule: Rule | undefined, shadow: string, entry: AuditEntry): void {
-    if (rule?.marks === undefined) return;
+  /** Gives a run the marks that a call brings. A shadow's are kept apart. */
+  mark(run: Run, marks: readonly string[], shadow: string, entry: AuditEntry): void {
+    if (marks.length === 0) return;
     const { at: since, serverName, toolName, id: toolCallId } = entry;
     const by = { since, serverName, toolName, toolCallId };
-    this.#marks.push(...run.mark(marksOf(rule), shadow, by));
+    this.#marks.push(...run.mark(marks, shadow, by));
   }
 
   /** Remembers a call whose result the agent will report under this name. */

@@ -2,7 +2,7 @@
 // in the run, before anybody is told that it was heard. Nothing of a text is kept but digests.
 
 import { GuardError } from '../../core/errors.ts';
-import { namedIn, namedInJson } from '../../core/flows/words.ts';
+import { namedIn } from '../../core/flows/words.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { Surface } from '../../core/text/surface.ts';
 import type { Json } from '../../core/wire/json.ts';
@@ -25,8 +25,6 @@ import { callName, Runs } from './runs.ts';
 /** The longest text that is taken, in bytes of UTF-8. */
 export const MAX_TOLD_BYTES = 65_536;
 
-export type Said = { text: string } | { structured: Json };
-
 /** Who says it, on which surface, and in which run. */
 export interface Speaker {
   principal: Principal;
@@ -46,9 +44,9 @@ export class Told {
   }
 
   /** What the person said. If no rule of the key asks whether values are known, nothing is done. */
-  async byPerson(speaker: Speaker, said: Said): Promise<void> {
+  async byPerson(speaker: Speaker, said: Json): Promise<void> {
     const run = await this.#runOf(speaker, async (_, handle) => handle);
-    if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedBy(said));
+    if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedIn(said));
   }
 
   /** What the owner of a new session named for it, whatever its policy says by now. */
@@ -61,23 +59,23 @@ export class Told {
       await runs.open(tx, [{ request: speaker, sessionEndsAt: expiresAt }], this.#deps.now());
       return runs.of(speaker)?.handle ?? null;
     });
-    if (run !== null) await this.#learner.learn(run, keyId, namedInJson([...texts]));
+    if (run !== null) await this.#learner.learn(run, keyId, namedIn([...texts]));
   }
 
   /** The result of a call. One that is not this caller's, or that no rule trusts, looks like an unknown one. */
-  async byTool(principal: Principal, toolCallId: string, said: Said): Promise<void> {
+  async byTool(principal: Principal, toolCallId: string, said: Json): Promise<void> {
     const run = await this.#runOfCall(principal, toolCallId);
     if (run === null) throw noSuchCall();
-    await this.#learner.learn(run, principal.keyId, namedBy(said));
+    await this.#learner.learn(run, principal.keyId, namedIn(said));
   }
 
   /** The result of a coding agent's call, which it names as it did before. A call that no rule trusts says nothing. */
-  async byAgentsTool(speaker: Speaker, resultName: string, said: Said): Promise<void> {
+  async byAgentsTool(speaker: Speaker, resultName: string, said: Json): Promise<void> {
     const run = await this.#runOf(speaker, async (tx, handle, digest) => {
       const toolCallId = await takeCall(tx, handle.number, digest(callName(resultName)));
       return toolCallId === null ? null : handle;
     });
-    if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedBy(said));
+    if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedIn(said));
   }
 
   /** The run of a speaker whose policy asks whether values are known, as `use` gives it back; null for any other. */
@@ -124,11 +122,6 @@ export class Told {
   async #version(policyId: string, version: number): Promise<CompiledPolicy | null> {
     return this.#policies.get(policyId, version) ?? compiledVersion(this.#deps.db, policyId, version);
   }
-}
-
-/** What is said, in the form in which values are compared. */
-export function namedBy(said: Said): Iterable<string> {
-  return 'text' in said ? namedIn(said.text) : namedInJson(said.structured);
 }
 
 function noSuchCall(): GuardError {

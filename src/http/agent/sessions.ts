@@ -1,6 +1,7 @@
 // /v1/sessions: creates, lists and revokes sessions. Only a long-lived key may do this.
 
 import { z } from 'zod';
+import { LONGEST as LONGEST_KNOWN } from '../../core/condition/known.ts';
 import { attributesFault } from '../../core/flows/attributes.ts';
 import { scopeFault } from '../../core/text/name.ts';
 import { codePoints } from '../../core/text/text-length.ts';
@@ -37,7 +38,6 @@ const scope = z
   });
 
 const MAX_KNOWN = 256;
-const MAX_KNOWN_CHARS = 512;
 
 const attributes = z.unknown().superRefine((value, context) => {
   const message = isObject(value as Json) ? attributesFault(value as JsonObject) : 'must be an object';
@@ -54,7 +54,7 @@ const body = z.strictObject({
     .array(
       z
         .string()
-        .refine(value => codePoints(value) <= MAX_KNOWN_CHARS, `has more than ${MAX_KNOWN_CHARS} characters`),
+        .refine(value => codePoints(value) <= LONGEST_KNOWN, `has more than ${LONGEST_KNOWN} characters`),
     )
     .max(MAX_KNOWN)
     .default([])

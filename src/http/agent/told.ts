@@ -46,8 +46,7 @@ export const toldRoutes: Route[] = [
       const { services, request, body } = incoming;
       const principal = agentOf(incoming);
       const run = runOf(request);
-      const said =
-        'structured' in body ? { structured: body.structured as Json } : { text: bounded(body.text) };
+      const said = 'structured' in body ? (body.structured as Json) : bounded(body.text);
       try {
         if ('toolCallId' in body) await services.told.byTool(principal, body.toolCallId, said);
         else await services.told.byPerson({ principal, surface: 'check', run }, said);

@@ -6,7 +6,7 @@ import { runNameFault } from '../../core/flows/names.ts';
 import { joinName } from '../../core/text/name.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
-import { MAX_TOLD_BYTES, type Said } from '../../guard/check/told.ts';
+import { MAX_TOLD_BYTES } from '../../guard/check/told.ts';
 import { agentOf, type Incoming } from '../serving/route.ts';
 import { runOf } from '../serving/run-header.ts';
 import type { AgentDoor } from './agent.ts';
@@ -32,7 +32,7 @@ export async function tell(agent: Teller, incoming: Incoming<JsonObject, unknown
   };
   if (told === 'prompt') {
     const text = wordsOfPerson(agent, event);
-    if (text !== '') await services.told.byPerson(speaker, { text });
+    if (text !== '') await services.told.byPerson(speaker, text);
     return;
   }
   const result = resultIn(agent, event);
@@ -50,7 +50,7 @@ export function runNameIn(event: JsonObject): string | undefined {
 const DIGEST = 'sha256:';
 
 /** An agent's call with the names of its run and of its result. */
-export function named(agent: AgentName, event: JsonObject, call: DoorCall): DoorCall {
+export function withNames(agent: AgentName, event: JsonObject, call: DoorCall): DoorCall {
   const resultName = AGENTS[agent].results.length === 0 ? undefined : resultNameOf(event, call);
   return { ...call, run: runNameIn(event), resultName };
 }
@@ -63,18 +63,16 @@ function resultNameOf(event: JsonObject, { call, args }: Pick<DoorCall, 'call' |
 }
 
 /** What an agent has told of a result, and the name of the call. */
-export function resultIn(agent: Teller, event: JsonObject): { name: string; said: Said } | null {
+export function resultIn(agent: Teller, event: JsonObject): { name: string; said: Json } | null {
   const returned = agent.readResult?.(event) ?? null;
   return returned === null ? null : { name: resultNameOf(event, returned), said: saidBy(returned.value) };
 }
 
 /** The result of a call that failed makes nothing known, and nor does any later one of the same name. */
-const NOTHING: Said = { structured: [] };
+const NOTHING: Json = [];
 
-function saidBy(value: Json | undefined): Said {
-  if (typeof value === 'string') return { text: value };
-  if (value === undefined || (isObject(value) && value['isError'] === true)) return NOTHING;
-  return { structured: value };
+function saidBy(value: Json | undefined): Json {
+  return value === undefined || (isObject(value) && value['isError'] === true) ? NOTHING : value;
 }
 
 /** Fields that only events of subagents have. The model writes their prompts. */

@@ -17,7 +17,7 @@ import {
   output,
   reasonOf,
 } from './agent.ts';
-import { named, tell, toldIn } from './agent-told.ts';
+import { tell, toldIn, withNames } from './agent-told.ts';
 import { claudeCode } from './claude-code.ts';
 import { codex } from './codex.ts';
 import { copilot } from './copilot.ts';
@@ -97,7 +97,7 @@ function overHttp(agent: HttpAgent): Route {
 
 function callIn({ name, readCall }: Agent, body: JsonObject): DoorCall | null {
   const call = readCall(body);
-  return call === null ? null : named(name, body, call);
+  return call === null ? null : withNames(name, body, call);
 }
 
 function byCommand(agent: Agent): Route {

@@ -3,20 +3,13 @@
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import {
-  comparable,
-  comparableNumber,
-  formOf,
-  namedIn as yieldedBy,
-  namedInJson as yieldedByJson,
-} from '../../../src/core/flows/words.ts';
+import { comparable, comparableNumber, formOf, namedIn as yieldedBy } from '../../../src/core/flows/words.ts';
 import { ExactNumber } from '../../../src/core/wire/exact-number.ts';
 import type { Json } from '../../../src/core/wire/json.ts';
 import { type Random, randomText, seeded } from '../oracle.ts';
 
 /** What is yielded and is a value. */
-const namedIn = (text: string) => [...yieldedBy(text)].filter(value => value !== '');
-const namedInJson = (value: Json) => [...yieldedByJson(value)].filter(each => each !== '');
+const namedIn = (value: Json) => [...yieldedBy(value)].filter(each => each !== '');
 
 function isKnown(text: string, value: string | number | bigint): boolean {
   const form = typeof value === 'string' ? comparable(value) : comparableNumber(value);
@@ -276,7 +269,7 @@ test('a JSON value makes its texts and numbers known, single words before stretc
     d: new ExactNumber('1.10000000000000000001'),
     e: null,
   };
-  expect([...namedInJson(value)]).toEqual([
+  expect([...namedIn(value)]).toEqual([
     'one',
     'two',
     comparableNumber(7),
@@ -286,7 +279,7 @@ test('a JSON value makes its texts and numbers known, single words before stretc
     'one two',
     'three four',
   ]);
-  expect([...namedInJson(true)]).toEqual([]);
+  expect([...namedIn(true)]).toEqual([]);
 });
 
 test('what nobody can ask about is not yielded', () => {
