@@ -131,6 +131,9 @@ for (const engine of await engines()) {
         { toolCallId: trusted },
       ])
         expect((await tell(key, body)).status).toBe(400);
+      expect((await tell(key, {})).body.detail).toEndWith(
+        'must be { text }, { toolCallId, text } or { toolCallId, structured }; toolCallId is a UUID',
+      );
     });
 
     test('what a person approved is known once the call is made', async () => {
