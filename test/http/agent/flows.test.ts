@@ -222,6 +222,16 @@ for (const engine of await engines()) {
       const [entry] = (await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries;
       expect('runId' in entry || 'marks' in entry).toBe(false);
     });
+
+    test('a session that was made with known values has a run by any policy, because that may change', async () => {
+      const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+      const { id } = await session(key, { known: ['ann@x.org'] });
+      await session(key);
+      const { runs } = (await service.admin('GET', `/runs?keyId=${keyId}`)).body;
+      expect(runs).toEqual([
+        expect.objectContaining({ sessionId: id, surface: 'check', known: 1, marks: [] }),
+      ]);
+    });
   });
 }
 
