@@ -32,7 +32,7 @@ const run = z.object({
   known: z.int().meta({ description: 'How many values are known in it.' }),
   dropped: z.int().meta({
     description:
-      'How many more were named than a run can have; these are not known. Of one text or result, at most 262,144 stretches of words ' +
+      'How many more were named than a run can have; these are not known. Of one text or result, at most 655,360 words and stretches ' +
       'are looked at and counted.',
   }),
   lastCallAt: isoTime.meta({ description: 'The last call came up to a minute later.' }),
