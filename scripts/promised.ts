@@ -12,7 +12,7 @@ export const PROMISES: Record<string, string> = {
   P8: 'GET and HEAD change nothing',
   P9: 'Every event is delivered at least once, across crashes of service and receiver',
   P10: 'Exhausted deliveries stay visible and can be redelivered',
-  P11: 'Arguments never reach disk, logs or the database; of those that wait for approval, a keyed digest does',
+  P11: 'Arguments never reach disk, logs or the database; of those that wait for approval or make values known, keyed digests do',
   P12: 'What was checked is what is forwarded',
   P13: 'Nothing reaches an upstream without a committed allow',
   P14: 'The decider equals its specification',

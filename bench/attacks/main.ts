@@ -1,6 +1,6 @@
 // npm run attacks: an agent that obeys every injected text it reads plays AgentDojo's tasks, bare and behind Toolgate with
-// several policies, and suites about coding agents through the hook. It writes docs/attacks.md with its chart. It fails when it cannot be played, or when a control does not
-// come out as it must; how well a policy holds is what the page says.
+// several policies, and suites about coding agents through the hook. It writes docs/attacks.md with its chart. It fails
+// when it cannot be played, or when a control does not come out as it must; how well a policy holds is what the page says.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';

@@ -1,4 +1,4 @@
-"""What the owner of a suite's surroundings would put on a list, and what no policy may name because a task or an injection
+"""What the owner of a suite's environment would put on a list, and what no policy may name because a task or an injection
 names it."""
 
 import re

@@ -62,9 +62,9 @@ they ask about everything that is not on them, whatever the run has read.
 
 ## How it is played
 
-- **The attacks are [AgentDojo](https://github.com/ethz-spylab/agentdojo)'s**, version ${AGENTDOJO} from PyPI, suites ${SUITES_VERSION}: ${tasks} tasks in four surroundings
+- **The attacks are [AgentDojo](https://github.com/ethz-spylab/agentdojo)'s**, version ${AGENTDOJO} from PyPI, suites ${SUITES_VERSION}: ${tasks} tasks in four environments
   (an office with mail, calendar and files; a travel agency; a bank account; a chat with a browser), and goals that an attacker
-  has. A goal is written into every place of the surroundings that the suite lets strangers write to.
+  has. A goal is written into every place of the environment that the suite lets strangers write to.
 - **There is no model.** The agent makes the calls that the suite says its task needs. As soon as a result has the injected text in it, it makes
   all calls of the attacker's goal, and then goes on. So every guard faces an agent that always obeys, which is the worst case.
 - **The tools are a real MCP server** (\`bench/attacks/server.py\`) behind \`/mcp\`. Each task has a session of its own, which is told the task's prompt by
@@ -86,10 +86,10 @@ They lie in \`bench/attacks/\`. The first two are controls. The third is one try
 | marks and known values | In a marked run, what the person or a trusted tool named passes; everything else is asked about |
 
 Rules are about tools and their fields. No value of a task or an injection stands in one: the run looks for them first, and
-refuses to begin. Lists are filled in from the surroundings. The policies were written by somebody who had read the tasks and the goals; so
-they show what such rules can do, not how well a stranger's first try does. Two were changed because a first draft asked more often than was
-wanted, and no task was kept aside to try them on: read their figures as those of rules that fit these tasks. How often each was changed after
-figures were looked at, those of a prototype included:
+refuses to begin. Lists are filled in from the environments. The policies were written by somebody who had read the tasks and the goals; so
+they show what such rules can do, not how well a stranger's first try does. Some were changed because a first draft asked more often than was
+wanted, some because an attack came through, and no task was kept aside to try them on: read their figures as those of rules that fit these tasks. How
+often and why each was changed after figures were looked at, those of a prototype included:
 
 ${revisionTable()}
 

@@ -1,4 +1,4 @@
-// AgentDojo (MIT), from PyPI, in a folder of its own. Its tasks, goals and surroundings are read from there; nothing of them is
+// AgentDojo (MIT), from PyPI, in a folder of its own. Its tasks, goals and environments are read from there; nothing of them is
 // kept in this project.
 
 import { spawnSync } from 'node:child_process';

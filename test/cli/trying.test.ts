@@ -58,6 +58,15 @@ test.each([
   expect([io.out, io.code]).toEqual(['', 64]);
 });
 
+test('sessions create refuses attributes in the same words', async () => {
+  const refusal = async (...words: string[]) => {
+    const io = captured(shell.folder);
+    await run([...words, '--attributes', '["canary-5f2a"]'], io);
+    return [io.err, io.code];
+  };
+  expect(await refusal('sessions', 'create')).toEqual(await refusal('simulate', 'support.json', 'refund'));
+});
+
 test('simulate reads one thing from standard input', async () => {
   const io = captured(shell.folder, {}, JSON.stringify(POLICY));
   await run(['simulate', '-', 'refund', '--args', '-'], io);

@@ -1,4 +1,5 @@
-// Runs: what calls belong together, and what each run has read. Only keys whose policies use marks or known values have any.
+// Runs: what calls belong together, and what each run has read. Only keys whose policies use marks or known
+// values have any, and sessions that were made with `known`.
 
 import { useEffect } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
@@ -32,7 +33,7 @@ const COLUMNS: Column<Run>[] = [
   { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
   { head: 'Has read', cell: ({ marks }) => <Marks of={marks} /> },
   { head: 'Known values', kind: 'number', cell: ({ known }) => known.toLocaleString('en') },
-  { head: 'Last call', cell: ({ lastCallAt }) => <Ago at={lastCallAt} /> },
+  { head: 'Last call (about)', cell: ({ lastCallAt }) => <Ago at={lastCallAt} /> },
 ];
 
 const MARKED: Options = [
@@ -85,7 +86,8 @@ function NoRuns({ filtered }: { filtered: boolean }) {
   if (filtered) return <Empty title="No run matches">Choose other marks, or another key.</Empty>;
   return (
     <Empty title="No run is under way">
-      Runs are remembered for keys whose policies use <code>marks</code> or <code>known()</code>.
+      Runs are remembered for keys whose policies use <code>marks</code> or <code>known()</code>, and for
+      sessions that were made with <code>known</code>.
     </Empty>
   );
 }

@@ -42,14 +42,15 @@ function listCommand(io: IO): Command {
       path: '/runs',
       plural: 'runs',
       query: { keyId, marked: options.marked ? 'true' : undefined },
-      nothing: 'There are no runs. Only keys whose policies use marks or known values have any.',
+      nothing:
+        'There are no runs. Only keys whose policies use marks or known values have any, and sessions that were made with known.',
       columns: [
         ['ID', run => run.runId],
         ['KEY', run => visible(keys.get(run.keyId) ?? run.keyId)],
         ['OF', run => visible(run.name ?? run.sessionId ?? '-')],
         ['MARKS', run => run.marks.map(({ name }) => name).join(', ') || '-'],
         ['KNOWN', run => String(run.known)],
-        ['LAST CALL', run => time(run.lastCallAt)],
+        ['LAST CALL', lastCall],
       ],
     });
   });
@@ -78,13 +79,20 @@ function fieldsOf(run: Run): [string, string][] {
     ['key', run.keyId],
     ...(run.sessionId === undefined ? [] : ([['session', run.sessionId]] as [string, string][])),
     ...(run.name === undefined ? [] : ([['name', visible(run.name)]] as [string, string][])),
-    ['first call on', run.surface],
+    ['begun on', run.surface],
     ...marks,
     ['known values', String(run.known)],
-    ...(run.dropped === 0 ? [] : ([['too many to be known', String(run.dropped)]] as [string, string][])),
-    ['last call', time(run.lastCallAt)],
+    ...(run.dropped === 0
+      ? []
+      : ([['not known, for lack of room', String(run.dropped)]] as [string, string][])),
+    ['last call', lastCall(run)],
     ['ends', time(run.endsAt)],
   ];
+}
+
+/** It is written once a minute, so seconds would promise too much. */
+function lastCall({ lastCallAt }: Run): string {
+  return lastCallAt.replace(/:\d\d(\.\d+)?Z$/, 'Z');
 }
 
 function clearCommand(io: IO): Command {

@@ -1,12 +1,12 @@
 // toolgate sessions: short-lived credentials. A key makes, lists and revokes its own; an admin token gives access to
 // those of every key.
 
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { NewSession, OwnSession, Session } from '../../core/api/resources.ts';
 import { scopeFault } from '../../core/text/name.ts';
 import { visible } from '../../core/text/visible.ts';
-import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { keyNames, pastKeyId } from '../admin.ts';
+import { readAttributes } from '../call-args.ts';
 import { usageError } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -38,7 +38,7 @@ interface CreateOptions extends KeyOptions {
   ttl?: number;
   scope?: string[];
   known?: string[];
-  attributes?: JsonObject;
+  attributes?: string;
 }
 
 function createCommand(io: IO): Command {
@@ -48,7 +48,7 @@ function createCommand(io: IO): Command {
     `toolgate sessions create --known ann@example.com --attributes '{"customer": "c_17"}'`,
   ];
   const made = command('create', 'Make a session of the key. Its token is printed this once.', examples)
-    .option('--label <label>', 'a label for the run')
+    .option('--label <label>', 'a label for the session')
     .option(
       '--ttl <minutes>',
       `minutes it lives, at most ${MAX_MINUTES}; 60 when left out`,
@@ -56,13 +56,14 @@ function createCommand(io: IO): Command {
     )
     .option('--scope <tool...>', 'full names of the only tools it may call')
     .option('--known <text...>', 'texts whose values are known in its run: see known() in conditions')
-    .option('--attributes <json>', 'what conditions see as session.attributes, a JSON object', jsonObject);
+    .option('--attributes <json>', 'what conditions see as session.attributes, a JSON object');
   return withKey(made).action(async (options: CreateOptions) => {
     for (const name of options.scope ?? []) {
       const fault = scopeFault(name);
       if (fault !== null) throw usageError(`--scope: "${visible(name)}" ${fault}.`);
     }
-    const { label, ttl: ttlMinutes, scope: scopeTools, known, attributes } = options;
+    const { label, ttl: ttlMinutes, scope: scopeTools, known } = options;
+    const attributes = options.attributes === undefined ? undefined : readAttributes(options.attributes);
     const session = await asKey(io, options).post<NewSession>('/sessions', {
       label,
       ttlMinutes,
@@ -74,14 +75,6 @@ function createCommand(io: IO): Command {
     io.stdout.write(`${session.token}\n`);
     say(io, `Session ${session.id} lives until ${time(session.expiresAt)}. Its token is shown this once.`);
   });
-}
-
-function jsonObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {}
-  throw new InvalidArgumentError('It must be a JSON object.');
 }
 
 const COLUMNS: Column<OwnSession>[] = [

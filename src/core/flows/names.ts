@@ -9,7 +9,7 @@ const RUN = /^[\x21-\x7e]{1,128}$/;
 /** What is wrong with the name of a mark, or null. */
 export function markFault(name: string): string | null {
   if (MARK.test(name)) return null;
-  return 'must have 1 to 32 characters: a small letter (a to z), then small letters, digits and hyphens, such as "untrusted"';
+  return 'must have 1 to 32 characters: a lower-case letter (a to z), then lower-case letters, digits and hyphens, such as "untrusted"';
 }
 
 /** What is wrong with the name of a run, or null. */

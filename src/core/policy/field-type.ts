@@ -79,7 +79,7 @@ export function label(min: number, max: number, fault: TextFault = () => null): 
 }
 
 export function choice<const T extends readonly string[]>(values: T): FieldType<T[number]> & { offers: T } {
-  const form = values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`;
+  const form = values.length === 1 ? `must be "${values[0]}"` : `must be one of ${values.join(', ')}`;
   return {
     faults: value => single(values.some(each => each === value) ? null : form),
     schema: { type: 'string', enum: values },

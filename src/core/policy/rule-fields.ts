@@ -164,13 +164,13 @@ export const RULE = {
   },
   marks: {
     type: marks,
-    help: 'What a call that the rule lets pass brings into its run; conditions see it as `marks` from then on.',
+    help: 'Marks that a call allowed by this rule gives its run. Conditions on later calls see them as `marks`.',
     example: ['untrusted'],
     only: 'passing',
   },
   known: {
     type: choice(['results']),
-    help: 'What the results of its calls name is known in their run, which conditions ask with `known()`.',
+    help: 'Values in the results of calls allowed by this rule become known in the run. Conditions ask with `known()`.',
     example: 'results',
     only: 'passing',
   },

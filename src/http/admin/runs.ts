@@ -23,14 +23,19 @@ const run = z.object({
   keyId: uuid,
   sessionId: uuid.optional().meta({ description: 'Absent for a run that is not of a session.' }),
   personId: uuid.optional().meta({ description: 'The operator in whose name its calls are made, if any.' }),
-  surface: z.enum(SURFACES).meta({ description: 'Where its first call came from.' }),
+  surface: z.enum(SURFACES).meta({
+    description:
+      'Where it was begun: where its first call or prompt came from, or `check` if `POST /v1/told` or a session made with `known` began it.',
+  }),
   name: z.string().optional().meta({ description: 'The name that was given for it; absent if it has none.' }),
   marks: z.array(runMark),
   known: z.int().meta({ description: 'How many values are known in it.' }),
-  dropped: z
-    .int()
-    .meta({ description: 'How many more were named than a run can have; these are not known.' }),
-  lastCallAt: isoTime.meta({ description: 'To the minute.' }),
+  dropped: z.int().meta({
+    description:
+      'How many more were named than a run can have; these are not known. Of one text or result, at most 655,360 words and stretches ' +
+      'are looked at and counted.',
+  }),
+  lastCallAt: isoTime.meta({ description: 'The last call came up to a minute later.' }),
   endsAt: isoTime.meta({ description: 'When all of this is forgotten if no further call is made.' }),
 });
 
@@ -62,7 +67,7 @@ export const runRoutes: Route[] = [
     summary: 'List runs that have not ended, newest first',
     description:
       'A run is what calls belong together: those of a session, of a name that was given, of a key or of a connection. Only ' +
-      'keys whose policies use marks or known values have runs.',
+      'keys whose policies use marks or known values have runs, and sessions that were made with `known`.',
     query: z.strictObject({
       ...page,
       keyId: uuid.optional(),

@@ -45,7 +45,7 @@ const attributes = z.unknown().superRefine((value, context) => {
 }) as unknown as z.ZodType<JsonObject>;
 
 const body = z.strictObject({
-  label: label(0, 200, 'A label for the run.').default(''),
+  label: label(0, 200, 'A label for the session.').default(''),
   ttlMinutes: z.int().min(1).max(MAX_MINUTES).default(DEFAULT_MINUTES),
   scopeTools: scope.nullable().default(null).meta({
     description: 'Full tool names the session may call, without wildcards; null: not scoped; []: none.',

@@ -19,11 +19,14 @@ const structured = z
     description: 'The result as JSON. Each string and each number in it is known from then on.',
   });
 
-const body = z.union([
-  z.strictObject({ text }),
-  z.strictObject({ toolCallId, text }),
-  z.strictObject({ toolCallId, structured }),
-]);
+const body = z.union(
+  [
+    z.strictObject({ text }),
+    z.strictObject({ toolCallId, text }),
+    z.strictObject({ toolCallId, structured }),
+  ],
+  { error: 'must be { text }, { toolCallId, text } or { toolCallId, structured }; toolCallId is a UUID' },
+);
 
 export const toldRoutes: Route[] = [
   route({

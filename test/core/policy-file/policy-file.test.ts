@@ -401,7 +401,7 @@ describe('reports, where it stands,', () => {
     ],
     'a proof that is not known': [
       asks('approvers: { proof: fingerprint }'),
-      '4:23 error "approvers.proof" must be passkey',
+      '4:23 error "approvers.proof" must be "passkey"',
     ],
     'an empty group and a part of a person': [
       asks('approvers: { group: "", count: 1.5 }'),
@@ -491,7 +491,7 @@ describe('reports, where it stands,', () => {
       asks(`marks: [${Array.from({ length: 17 }, (_, at) => `m${at}`)}]`),
       '4:10 error "marks" must have at most 16 items',
     ],
-    'what makes nothing known': [asks('known: arguments'), '4:10 error "known" must be results'],
+    'what makes nothing known': [asks('known: arguments'), '4:10 error "known" must be "results"'],
     'who may answer where nobody is asked': [
       '- { tool: a, action: deny, approvers: [x] }',
       /^1:39 error "approvers" is only for require_approval rules, and for allow rules whose limit/,

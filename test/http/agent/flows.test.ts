@@ -131,6 +131,9 @@ for (const engine of await engines()) {
         { toolCallId: trusted },
       ])
         expect((await tell(key, body)).status).toBe(400);
+      expect((await tell(key, {})).body.detail).toEndWith(
+        'must be { text }, { toolCallId, text } or { toolCallId, structured }; toolCallId is a UUID',
+      );
     });
 
     test('what a person approved is known once the call is made', async () => {
@@ -218,6 +221,16 @@ for (const engine of await engines()) {
       expect((await service.admin('GET', `/runs?keyId=${keyId}`)).body.runs).toEqual([]);
       const [entry] = (await service.admin('GET', `/audit?keyId=${keyId}`)).body.entries;
       expect('runId' in entry || 'marks' in entry).toBe(false);
+    });
+
+    test('a session that was made with known values has a run by any policy, because that may change', async () => {
+      const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }]);
+      const { id } = await session(key, { known: ['ann@x.org'] });
+      await session(key);
+      const { runs } = (await service.admin('GET', `/runs?keyId=${keyId}`)).body;
+      expect(runs).toEqual([
+        expect.objectContaining({ sessionId: id, surface: 'check', known: 1, marks: [] }),
+      ]);
     });
   });
 }

@@ -110,9 +110,9 @@ function factsOf(run: Run): [string, ComponentChildren][] {
             </span>,
           ] as never,
         ]),
-    ['First call from', surfaceName(run.surface)],
+    ['Begun on', surfaceName(run.surface)],
     ['Known values', `${known.toLocaleString('en')}${more}`],
-    ['Last call', <Ago key="" at={run.lastCallAt} />],
+    ['Last call (about)', <Ago key="" at={run.lastCallAt} />],
     ['Ends', <Left key="" until={run.endsAt} ended="ended" />],
     ['Id', <Id key="" id={run.runId} />],
   ];
