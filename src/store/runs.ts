@@ -43,6 +43,10 @@ const COLUMNS = `r.number, r.id, r.ref, r.key_id AS "keyId", r.session_id AS "se
 const MARK_COLUMNS = `m.run, m.shadow, m.name AS mark, m.since, m.server_name AS "serverName",
   m.tool_name AS "toolName", m.tool_call_id AS "toolCallId"`;
 
+/** What holds at the time $1 of a run that has not ended. A session that was revoked has ended, and its run with it. */
+const UNDER_WAY = `r.ends_at > $1 AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.session_id
+    AND (s.revoked_at IS NOT NULL OR s.expires_at <= $1))`;
+
 type JoinedRow = RunRecord & Omit<StoredMark, 'run' | 'name'> & { run: number | null; mark: string };
 
 /** The runs of these refs, which may have ended, with their marks. */
@@ -57,11 +61,12 @@ export async function findRuns(db: Queries, refs: readonly string[]): Promise<Fo
   );
 }
 
-export async function findRun(db: Queries, id: string): Promise<FoundRun | null> {
+/** Null if it has ended. */
+export async function findRun(db: Queries, id: string, now: number): Promise<FoundRun | null> {
   const rows = await db.all<JoinedRow>(
     `SELECT ${COLUMNS}, ${MARK_COLUMNS} FROM runs r LEFT JOIN run_marks m ON m.run = r.number
-     WHERE r.id = $1 ORDER BY m.since`,
-    [id],
+     WHERE r.id = $2 AND ${UNDER_WAY} ORDER BY m.since, m.name`,
+    [now, id],
   );
   return joined(rows)[0] ?? null;
 }
@@ -80,19 +85,16 @@ export async function listRuns(
   before: string,
 ): Promise<FoundRun[]> {
   const params: Value[] = [now, before, limit];
-  const tests = ['r.ends_at > $1', 'r.id < $2'];
+  const tests = [UNDER_WAY, 'r.id < $2'];
   if (keyId !== undefined) tests.push(`r.key_id = $${params.push(keyId)}`);
   if (marked !== undefined)
     tests.push(
       `${marked ? '' : 'NOT '}EXISTS (SELECT 1 FROM run_marks x WHERE x.run = r.number AND x.shadow = '')`,
     );
-  // A session that was revoked has ended, and its run with it.
-  tests.push(`NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = r.session_id
-    AND (s.revoked_at IS NOT NULL OR s.expires_at <= $1))`);
   const rows = await db.all<JoinedRow>(
     `SELECT ${COLUMNS}, ${MARK_COLUMNS} FROM (SELECT * FROM runs r WHERE ${tests.join(' AND ')}
        ORDER BY r.id DESC LIMIT $3) AS r
-     LEFT JOIN run_marks m ON m.run = r.number ORDER BY r.id DESC, m.since`,
+     LEFT JOIN run_marks m ON m.run = r.number ORDER BY r.id DESC, m.since, m.name`,
     params,
   );
   return joined(rows);

@@ -187,4 +187,32 @@ describe.if(hasBrowser())('runs', () => {
       (await service.check(session.token, 'mail', 'send', { args: { to: 'eve@x.org' } })).body.decision,
     ).toBe('allow');
   });
+
+  test('no mark is cut off on a phone, however long its name is', async () => {
+    const longest = ['read-the-web-pages-of-strangers', 'x'.repeat(32)];
+    const { key, keyId } = await service.newKey([{ tool: 'look', action: 'allow', marks: longest }]);
+    await service.check(key, 'web', 'look');
+    const [{ runId }] = (await service.admin('GET', `/runs?keyId=${keyId}`)).body.runs;
+    await visit(
+      browser,
+      service,
+      approver.cookie,
+      async page => {
+        for (const path of [`/dashboard/runs?keyId=${keyId}`, `/dashboard/runs/${runId}`]) {
+          await page.goto(path);
+          for (const name of longest) {
+            const badge = page.locator('.badge', { hasText: name });
+            await badge.waitFor();
+            const [box, panel] = [
+              await badge.boundingBox(),
+              await page.locator('.panel').first().boundingBox(),
+            ];
+            const right = (each: typeof box) => (each === null ? 0 : each.x + each.width);
+            expect(right(box)).toBeLessThanOrEqual(right(panel));
+          }
+        }
+      },
+      PHONE,
+    );
+  });
 });

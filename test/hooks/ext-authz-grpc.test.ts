@@ -123,6 +123,19 @@ describe('ext-authz over gRPC', () => {
     return answer;
   };
 
+  test('a call belongs to the run that the header names', async () => {
+    const agent = await service.newKey([
+      { tool: 'read', action: 'allow', marks: 'untrusted' },
+      { tool: 'list', action: 'allow', when: '!("untrusted" in marks)' },
+    ]);
+    const status = async (name: string, run: string) => {
+      const headers = { authorization: `Bearer ${agent.key}`, 'toolgate-run': run };
+      return (await ask({ headers, body: call(name) })).status;
+    };
+    expect(await status('read', 'one')).toBe(200);
+    expect([await status('list', 'one'), await status('list', 'two')]).toEqual([403, 200]);
+  });
+
   test('allows, denies and holds, with one entry each, as over HTTP', async () => {
     const marked = (place: string) => ({ path: canaries.at(place) });
     const modern = { 'mcp-method': 'tools/call', 'mcp-protocol-version': '2026-07-28' };

@@ -1,5 +1,5 @@
 // The doors of ToolHive, LiteLLM, Arcade and Obot: what every door has to do, and the vendors' shapes as they are recorded
-// in test/vectors/hooks.
+// in test/vectors/hooks. And, for the doors of OPA, AuthZEN and ext_authz too, to which run a call belongs.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -240,6 +240,81 @@ describe('one service', () => {
         expect([path, more, (await allowed(more))[0]]).toEqual([path, more, false]);
       expect([path, (await allowed({}))[0]]).toEqual([path, true]);
     }
+  });
+
+  describe('a call belongs to the run that is named, the same on every door', () => {
+    const opa = { server: 'files', tool: 'send' };
+    const evaluation = {
+      subject: { type: 'user', id: 'ann' },
+      action: { name: 'tools/call' },
+      resource: { type: 'tool', id: 'files__send' },
+    };
+    const evaluations = { ...evaluation, evaluations: [{}] };
+    const byHeader: [path: string, event: object][] = [
+      [PATHS.toolhive, toolhiveEvent(rpc('send', {}))],
+      [PATHS.litellm, litellmEvent(toolCall('send', '{}'))],
+      [PATHS.arcade, arcadeEvent({ name: 'send', toolkit: 'Files', version: '1' }, {})],
+      [`${PATHS.obot}?server=files`, rpc('send', {})],
+      ['/ext-authz/files/mcp', rpc('send', {})],
+      ['/v1/data/toolgate/allow', { input: opa }],
+      ['/access/v1/evaluation', evaluation],
+      ['/access/v1/evaluations', evaluations],
+    ];
+    const byContext: [path: string, event: (context: object) => object][] = [
+      ['/v1/data/toolgate/allow', context => ({ input: { ...opa, context } })],
+      ['/v1/data/toolgate/decision', context => ({ input: { ...opa, context } })],
+      ['/access/v1/evaluation', context => ({ ...evaluation, context })],
+      ['/access/v1/evaluations', context => ({ ...evaluations, context })],
+      ['/access/v1/evaluations', context => ({ ...evaluation, evaluations: [{ context }] })],
+    ];
+    let key: string;
+    let runs = 0;
+    beforeAll(async () => {
+      ({ key } = await service.newKey([
+        { tool: 'page', action: 'allow', marks: 'untrusted' },
+        { tool: 'send', action: 'allow', when: '!("untrusted" in marks)' },
+      ]));
+    });
+    const post = (path: string, body: unknown, run?: string): Promise<Reply> => {
+      const headers: Record<string, string> = {
+        Authorization: `Bearer ${key}`,
+        'Content-Type': 'application/json',
+      };
+      if (run !== undefined) headers['Toolgate-Run'] = run;
+      return service.request('POST', path, { headers, body: JSON.stringify(body) });
+    };
+    /** The name of a run that has read a page by /v1/check. */
+    const marked = async (): Promise<string> => {
+      const name = `run-${runs++}`;
+      const page = { serverName: 'web', toolName: 'page' };
+      expect((await post('/v1/check', page, name)).body.decision).toBe('allow');
+      return name;
+    };
+    /** The calls of these doors are denied by a status or by a word of their own. */
+    const isAllowed = ({ status, text }: Reply): boolean =>
+      status === 200 && !/BLOCKED|"code":"CHECK_FAILED"|"(allowed|allow|result|decision)":false/.test(text);
+
+    test.each(byHeader)('%s: by the header', async (path, event) => {
+      const run = await marked();
+      expect(isAllowed(await post(path, event, run))).toBe(false);
+      expect(isAllowed(await post(path, event, `${run}x`))).toBe(true);
+      expect(isAllowed(await post(path, event))).toBe(true);
+      expect(isAllowed(await post(path, event, 'a b'))).toBe(false);
+    });
+
+    test.each(byContext)('%s: in the body', async (path, event) => {
+      const run = await marked();
+      expect(isAllowed(await post(path, event({ run })))).toBe(false);
+      expect(isAllowed(await post(path, event({ run: `${run}x` })))).toBe(true);
+      expect(isAllowed(await post(path, event({})))).toBe(true);
+      for (const malformed of ['a b', 7, ''])
+        expect([malformed, isAllowed(await post(path, event({ run: malformed })))]).toEqual([
+          malformed,
+          false,
+        ]);
+      // The header counts before the body.
+      expect(isAllowed(await post(path, event({ run: 'other' }), run))).toBe(false);
+    });
   });
 
   test('obot: the address names one server', async () => {

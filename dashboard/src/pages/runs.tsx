@@ -54,7 +54,7 @@ function List() {
   return (
     <Page
       title="Runs"
-      lead="Calls that belong together, and what they have read: the marks that rules gave. They are forgotten when the run ends."
+      lead="A run is the calls that belong together, such as those of one session. Its marks say what they have read; they are forgotten when the run ends."
     >
       <search aria-label="Runs">
         <form class="filters" onSubmit={event => event.preventDefault()}>

@@ -18,8 +18,8 @@ export function listedRuns(
 }
 
 export async function requireRun({ db, now }: Deps, id: string): Promise<FoundRun> {
-  const run = await findRun(db, id);
-  if (run === null || run.endsAt <= now()) throw noSuchRun();
+  const run = await findRun(db, id, now());
+  if (run === null) throw noSuchRun();
   return run;
 }
 
@@ -27,7 +27,7 @@ export async function requireRun({ db, now }: Deps, id: string): Promise<FoundRu
 export async function clearRun(deps: Deps, actor: Actor, id: string): Promise<void> {
   const { keyId } = await requireRun(deps, id);
   await deps.db.transaction({ exclusive: [keyLock(keyId)] }, async tx => {
-    const run = await findRun(tx, id);
+    const run = await findRun(tx, id, deps.now());
     if (run === null) throw noSuchRun();
     const marks = [...new Set(run.marks.map(({ name }) => name))].sort();
     await deleteMarks(tx, run.number);

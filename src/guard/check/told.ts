@@ -115,8 +115,8 @@ export class Told {
     if (entry.decision !== 'allow' || entry.runId === null || entry.ruleIndex === null) return null;
     const policy = await this.#version(entry.policyId, entry.policyVersion);
     if (policy?.rules[entry.ruleIndex]?.known !== 'results') return null;
-    const run = await findRun(db, entry.runId);
-    return run !== null && run.endsAt > now() ? { number: run.number, id: run.id } : null;
+    const run = await findRun(db, entry.runId, now());
+    return run && { number: run.number, id: run.id };
   }
 
   async #version(policyId: string, version: number): Promise<CompiledPolicy | null> {

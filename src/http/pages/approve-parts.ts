@@ -39,14 +39,14 @@ export interface Insight {
 }
 
 export const PARTS_STYLE = `
-.question { font-size: 1.2rem; font-weight: 650; line-height: 1.35; overflow-wrap: anywhere; }
+.question { padding-inline-end: 0.2em; font-size: 1.2rem; font-weight: 650; line-height: 1.35; overflow-wrap: anywhere; }
 .given { padding: 0 0.2em; border-bottom: 2px solid var(--accent); border-radius: 3px 3px 0 0; background: var(--tint); color: inherit; box-decoration-break: clone; -webkit-box-decoration-break: clone; }
 .values { border: 1px solid var(--line); border-radius: 9px; background: var(--ground); }
 .values > div { display: grid; grid-template-columns: minmax(5rem, 9rem) minmax(0, 1fr); gap: 0.1rem 1rem; padding: 0.4rem 0.75rem; }
 .values > div + div { border-top: 1px solid var(--line); }
 .values dt { color: var(--soft); font-family: var(--mono); font-size: 0.9em; overflow-wrap: anywhere; }
 .values dd { font-family: var(--mono); font-size: 0.95em; white-space: pre-wrap; overflow-wrap: anywhere; overflow: clip; min-width: 0; }
-.values dd:has(> .unnamed) { display: flex; flex-wrap: wrap-reverse; align-items: baseline; gap: 0.1rem 0.75rem; }
+.values dd:has(> .unnamed) { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.1rem 0.75rem; }
 .values dd > :first-child { min-width: 0; }
 .unnamed { color: light-dark(#b3261e, #ff9a94); font-family: system-ui, sans-serif; font-size: 0.9em; font-weight: 600; }
 .values details { border: 0; padding: 0; }

@@ -196,6 +196,20 @@ for (const engine of await engines()) {
       expect((await service.admin('POST', `/runs/${crypto.randomUUID()}/clear`)).status).toBe(404);
     });
 
+    test('the run of a session that was revoked has ended: nobody reads or clears it, and it learns no more', async () => {
+      const { key, keyId } = await service.newKey(RULES);
+      const { token, id } = await session(key);
+      await decision(token, 'web__fetch');
+      const { toolCallId } = (await ask(token, 'crm__find')).body;
+      const [{ runId }] = (await service.admin('GET', `/runs?keyId=${keyId}`)).body.runs;
+      expect((await service.admin('GET', `/runs/${runId}`)).status).toBe(200);
+      expect((await service.json('DELETE', `/v1/sessions/${id}`, key)).status).toBe(204);
+      expect((await service.admin('GET', `/runs?keyId=${keyId}`)).body.runs).toEqual([]);
+      expect((await service.admin('GET', `/runs/${runId}`)).status).toBe(404);
+      expect((await service.admin('POST', `/runs/${runId}/clear`)).status).toBe(404);
+      expect((await tell(key, { toolCallId, text: 'x' })).status).toBe(404);
+    });
+
     test('conditions see the attributes of a session', async () => {
       const { key } = await service.newKey([
         { tool: 'read', action: 'allow', when: 'args.customer == session.attributes.customer' },

@@ -9,12 +9,13 @@ export function RunName({ of: run }: { of: Run }) {
   return <Named text={runName(run)} />;
 }
 
+/** An id begins with its time, which is the same in those of one minute, so its end stands for a session without a label. */
 export function runName({ name, sessionId, personId, keyId }: Run): string {
   const whose = personId === undefined ? '' : ` of ${personName(personId)}`;
   if (name !== undefined) return `${name}${whose}`;
   if (personId !== undefined) return `Connection${whose}`;
   if (sessionId === undefined) return 'The key itself';
-  return `Session ${sessionLabel(sessionId, keyId) || `${sessionId.slice(0, 8)}…`}`;
+  return `Session ${sessionLabel(sessionId, keyId) || `…${sessionId.slice(-8)}`}`;
 }
 
 export function Marks({ of: marks }: { of: Run['marks'] }) {
