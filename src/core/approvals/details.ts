@@ -64,7 +64,7 @@ const NOT_GIVEN = '(not given)';
 
 /**
  * What a rule shows of a call with these arguments; null if it has neither `show` nor `ask`. Values that the question could
- * not hold, or that are not known, come first. Of all arguments, the parts of a list or an object are shown and not the whole, those at the top come before those within others:
+ * not hold, or that are not known, come first. Of all arguments, those at the top come before those within others:
  * otherwise, whoever chooses the order of the arguments chooses what is left out.
  */
 export function detailsOf(
@@ -77,11 +77,7 @@ export function detailsOf(
   const { apart, ...asked } =
     ask === undefined ? { question: null, apart: [] } : questionOf(ask, args, known);
   const collected = new Collected(known);
-  for (const path of apart) {
-    const value = valueAt(args, path);
-    // Of a list or an object, the parts are shown anyway, and it is said of each whether it is known.
-    if (show !== 'all' || value === undefined || !hasParts(value)) collected.add(path, value);
-  }
+  for (const path of apart) collected.add(path, valueAt(args, path));
   if (show === 'all') eachLeaf(args ?? {}, collected);
   else for (const path of (show ?? []).map(readPath)) collected.add(path, valueAt(args, path));
   return withinRoom(
