@@ -16,7 +16,7 @@ import { inviteOperator } from '../../../src/guard/people/operators.ts';
 import { mintSession } from '../../../src/guard/sessions.ts';
 import { addKnown, insertCalls } from '../../../src/store/known-values.ts';
 import { findAudit } from '../../../src/store/log/audit.ts';
-import { deleteEndedRun, type FoundRun } from '../../../src/store/runs.ts';
+import { deleteEndedRuns, type FoundRun } from '../../../src/store/runs.ts';
 import { insertSession } from '../../../src/store/sessions.ts';
 import { NOW, onEachEngine, sessionRecord } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -225,7 +225,7 @@ await onEachEngine(store => {
     await forget();
     expect([await left(ended), await left(later)]).toEqual([none, whole]);
     // A batch is all that one transaction deletes.
-    const step = () => store.db.transaction({}, tx => deleteEndedRun(tx, later.endsAt + 1, 2));
+    const step = () => store.db.transaction({}, tx => deleteEndedRuns(tx, later.endsAt + 1, 2));
     expect([await step(), await left(later)]).toEqual([true, [1, 1, 3, 1]]);
     expect([await step(), await left(later)]).toEqual([true, [1, 1, 1, 1]]);
     expect(await step()).toBe(false);
