@@ -1,8 +1,9 @@
 // What is remembered of a run that is only tried, by `simulate` and by the sequences of `toolgate test`: its marks, and what
 // was named in it. The service remembers the same, as keyed digests in its store.
 
+import type { Knows } from '../condition/condition.ts';
 import type { Json } from '../wire/json.ts';
-import { MAX_KNOWN, namedIn } from './words.ts';
+import { formFor, MAX_KNOWN, namedIn } from './words.ts';
 
 export class TriedRun {
   readonly #marks = new Set<string>();
@@ -14,8 +15,10 @@ export class TriedRun {
     return [...this.#marks].sort();
   }
 
-  /** Takes a value in the form in which values are compared. */
-  readonly knows = (comparable: string): boolean => this.#known.has(comparable);
+  readonly knows: Knows = (kind, written) => {
+    const form = formFor(kind, written);
+    return form !== null && this.#known.has(form);
+  };
 
   /** How many values are not known because the run had no room for them, with their repetitions. */
   get dropped(): number {

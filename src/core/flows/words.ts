@@ -52,6 +52,10 @@ function stretchForm(forms: readonly string[]): string | null {
   return forms.length <= MOST_WORDS && canBeAsked(form) ? form : null;
 }
 
+/** The form in which a value is compared that a condition asks about; null for one that nothing makes known. */
+export const formFor = (kind: 'text' | 'number', written: string): string | null =>
+  kind === 'text' ? comparable(written) : comparableNumber(written);
+
 /** No word has a tab in it. */
 const NUMBER = 'number\t';
 

@@ -4,7 +4,6 @@
 import type { AgentCall } from '../agents/acts.ts';
 import type { Renaming } from '../agents/renaming.ts';
 import { type Declarations, Failure, KNOWN, type Knows, type Scope, types } from '../condition/condition.ts';
-import { comparable, comparableNumber } from '../flows/words.ts';
 import type { Surface } from '../text/surface.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
@@ -74,12 +73,10 @@ interface SessionFacts {
 /** What is remembered of a run: the calls that belong together. */
 export interface RunFacts {
   marks: readonly string[];
-  /** Whether somebody who is trusted has named a value, given as texts are compared (core/flows/words.ts). */
-  knows: (comparable: string) => boolean | Failure;
+  /** Whether somebody who is trusted has named a value. */
+  knows: Knows;
   /** Whether conditions have asked for values that are looked up only now, after which they are evaluated again. */
   isWaiting?: () => boolean;
-  /** The forms in which texts are compared, where conditions are evaluated more than once for them. */
-  forms?: Map<string, string | null>;
   /** How many values are not known because there was no room for them, where somebody tries the call. */
   dropped?: number;
 }
@@ -130,7 +127,7 @@ export function scopeOf(call: ToolCall, situation: Situation): Scope {
     surface,
     agent: situation.agent === undefined ? {} : agentScope(situation.agent),
     marks: run === undefined ? NO_MARKS : run.marks,
-    [KNOWN]: run === undefined ? undefined : knownBy(run),
+    [KNOWN]: run?.knows,
   };
 }
 
@@ -138,22 +135,6 @@ const NO_MARKS: readonly string[] = [];
 
 function sessionScope({ label, attributes }: SessionFacts) {
   return attributes === undefined ? { label } : { label, attributes };
-}
-
-function knownBy({ knows, forms }: RunFacts): Knows {
-  return (kind, written) => {
-    const compared = kind === 'text' ? formOf(written, forms) : comparableNumber(written);
-    return compared !== null && knows(compared);
-  };
-}
-
-function formOf(text: string, forms: Map<string, string | null> | undefined): string | null {
-  let form = forms?.get(text);
-  if (form === undefined) {
-    form = comparable(text);
-    forms?.set(text, form);
-  }
-  return form;
 }
 
 function agentScope({ folder, acts }: AgentCall) {

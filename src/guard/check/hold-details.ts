@@ -56,5 +56,5 @@ export function holdDetails(
 
 function knownIn(run: Run): IsKnown {
   const room = { left: MOST_LOOKED_UP };
-  return value => knownValue(value, form => run.knows(form), room);
+  return value => knownValue(value, run.knows, room);
 }

@@ -2,8 +2,9 @@
 // conditions ask about. What is known of a value is read after the conditions have asked for it: they are evaluated once
 // more then (cases.ts).
 
-import { Failure } from '../../core/condition/condition.ts';
+import { Failure, type Knows } from '../../core/condition/condition.ts';
 import { type DigestKey, digestOf } from '../../core/flows/digests.ts';
+import { formFor } from '../../core/flows/words.ts';
 import type { RunFacts } from '../../core/policy/situation.ts';
 import type { FoundRun, RunMark, StoredMark } from '../../store/runs.ts';
 
@@ -13,18 +14,22 @@ export interface RunHandle {
   id: string;
 }
 
+/** A value that conditions or details ask about; `known` is null until it is read. */
+export interface Asked {
+  readonly digest: string;
+  known: boolean | null;
+  isWaiting: boolean;
+}
+
 const NOT_READ = new Failure('It is not read yet whether the value is known.');
 
 export class Run {
   readonly found: FoundRun;
   readonly #key: () => DigestKey;
-  /** Of the values that were asked about, because conditions are evaluated more than once. */
-  readonly #digests = new Map<string, string>();
-  readonly #forms = new Map<string, string | null>();
-  /** Whether values are known, by their digests. */
-  readonly #known = new Map<string, boolean>();
-  /** What was asked for since it was last read. */
-  #unread = new Set<string>();
+  /** The values that were asked about, which are asked about again when conditions are evaluated once more. */
+  readonly #asked = { text: new Map<string, Asked>(), number: new Map<string, Asked>() };
+  /** Those for which it was not read yet whether they are known. */
+  #unread: Asked[] = [];
   /** How often a value was asked for that was not read yet. */
   asked = 0;
   #marks: readonly string[];
@@ -54,34 +59,37 @@ export class Run {
   facts(shadow: string | null): RunFacts {
     const own = shadow === null ? [] : namesOf(this.found.marks, shadow);
     const marks = own.length === 0 ? this.#marks : [...new Set([...this.#marks, ...own])];
-    return { marks, knows: this.knows, forms: this.#forms, isWaiting: this.#isWaiting };
+    return { marks, knows: this.knows, isWaiting: this.#isWaiting };
   }
 
-  /** Whether a value, in the form in which values are compared, is known. It fails if that was not read yet. */
-  readonly knows = (value: string): boolean | Failure => {
-    let digest = this.#digests.get(value);
-    if (digest === undefined) {
-      digest = digestOf(this.#key(), value);
-      this.#digests.set(value, digest);
-    }
-    const known = this.#known.get(digest);
-    if (known !== undefined) return known;
+  /** Whether a value is known. It fails if that was not read yet. */
+  readonly knows: Knows = (kind, written) => {
+    const asked = this.#asked[kind].get(written) ?? this.#ask(kind, written);
+    if (asked.known !== null) return asked.known;
     this.asked++;
-    this.#unread.add(digest);
+    if (!asked.isWaiting) this.#unread.push(asked);
+    asked.isWaiting = true;
     return NOT_READ;
   };
 
-  readonly #isWaiting = (): boolean => this.#unread.size > 0;
-
-  /** The digests that have to be read. */
-  takeUnread(): string[] {
-    const unread = [...this.#unread];
-    this.#unread = new Set();
-    return unread;
+  #ask(kind: 'text' | 'number', written: string): Asked {
+    const form = formFor(kind, written);
+    const asked: Asked =
+      form === null
+        ? { digest: '', known: false, isWaiting: false }
+        : { digest: this.digest(form), known: null, isWaiting: false };
+    this.#asked[kind].set(written, asked);
+    return asked;
   }
 
-  learned(digest: string, isKnown: boolean): void {
-    this.#known.set(digest, isKnown);
+  readonly #isWaiting = (): boolean => this.#unread.length > 0;
+
+  /** The values that have to be read. */
+  takeUnread(): Asked[] {
+    const unread = this.#unread;
+    this.#unread = [];
+    for (const asked of unread) asked.isWaiting = false;
+    return unread;
   }
 
   digest(text: string): string {

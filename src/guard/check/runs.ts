@@ -112,14 +112,13 @@ export class Runs {
 
   /** Reads the values that conditions have asked for. False if they have asked for none. */
   async resolve(tx: Queries): Promise<boolean> {
-    const asked = [...this.#byRef.values()].flatMap(run => run.takeUnread().map(digest => ({ run, digest })));
-    if (asked.length === 0) return false;
-    const found = await findKnown(
-      tx,
-      asked.map(({ run, digest }) => ({ run: run.found.number, digest })),
+    const asked = [...this.#byRef.values()].flatMap(run =>
+      run.takeUnread().map(value => ({ value, run: run.found.number, digest: value.digest })),
     );
+    if (asked.length === 0) return false;
+    const found = await findKnown(tx, asked);
     const known = new Set(found.map(({ run, digest }) => `${run} ${digest}`));
-    for (const { run, digest } of asked) run.learned(digest, known.has(`${run.found.number} ${digest}`));
+    for (const { value, run, digest } of asked) value.known = known.has(`${run} ${digest}`);
     return true;
   }
 

@@ -2,13 +2,14 @@
 
 import { expect, test } from 'bun:test';
 import { knownValue } from '../../../src/core/approvals/known-value.ts';
-import { Failure } from '../../../src/core/condition/condition.ts';
-import { namedIn } from '../../../src/core/flows/words.ts';
+import { Failure, type Knows } from '../../../src/core/condition/condition.ts';
+import { formFor, namedIn } from '../../../src/core/flows/words.ts';
 import { type Json, parseJson } from '../../../src/core/wire/json.ts';
 
 const named = new Set(namedIn('Pay 98.70 and 5000000000000000000001 to Ann Lee, ann@x.org.'));
+const knows: Knows = (kind, written) => named.has(formFor(kind, written) ?? '-');
 const room = () => ({ left: 100 });
-const known = (value: Json | undefined) => knownValue(value, form => named.has(form), room());
+const known = (value: Json | undefined) => knownValue(value, knows, room());
 
 test('texts and numbers are known if somebody named them', () => {
   for (const value of [
@@ -47,8 +48,8 @@ test('of a list each has to be known, and one that is not outweighs those that n
 test('of a list all values are asked for before any of them was read', () => {
   const asked: string[] = [];
   const unread = new Failure('not read');
-  const ask = (form: string) => {
-    asked.push(form);
+  const ask: Knows = (_, written) => {
+    asked.push(written);
     return unread;
   };
   expect(knownValue(['ann@x.org', 'eve@x.org'], ask, room())).toBeUndefined();
@@ -58,6 +59,6 @@ test('of a list all values are asked for before any of them was read', () => {
 test('where there is no more room to look values up, they count as not known', () => {
   const two = { left: 2 };
   const values: Json[] = [true, 'ann@x.org', null, 98.7, 'ann@x.org', false, ''];
-  const found = values.map(value => knownValue(value, form => named.has(form), two) ?? null);
+  const found = values.map(value => knownValue(value, knows, two) ?? null);
   expect(found).toEqual([null, true, null, true, false, null, null]);
 });

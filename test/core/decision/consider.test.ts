@@ -27,8 +27,8 @@ test('one examination asks for the values of all rules that deny, up to the one 
     annotations: null,
     run: {
       marks: [],
-      knows: value => {
-        asked.push(value);
+      knows: (_, written) => {
+        asked.push(written);
         return isKnown;
       },
       isWaiting: () => isKnown instanceof Failure,
