@@ -9,6 +9,7 @@ import { urlHost } from '../condition/url.ts';
 import { readDecimal } from '../wire/decimal.ts';
 import { ExactNumber } from '../wire/exact-number.ts';
 import { type Json, parseJson } from '../wire/json.ts';
+import { isIban } from './iban.ts';
 import { canBeAsked, type Word, wordsIn } from './word.ts';
 
 /** How many values can be known in a run. */
@@ -17,7 +18,6 @@ export const MAX_KNOWN = 65_536;
 const MOST_WORDS = 8;
 /** An IBAN of 34 characters in groups of four. */
 const MOST_IBAN_WORDS = 9;
-const IBAN = /^[a-z]{2}[0-9]{2}[a-z0-9]{11,30}$/;
 
 /** The form in which a value is compared; null for one that no text makes known: without words, too short or too long. */
 export function comparable(value: string): string | null {
@@ -32,7 +32,7 @@ const PLAIN = /^[a-z0-9](?:[!-~]*[a-z0-9])?(?: [a-z0-9](?:[!-~]*[a-z0-9])?){0,7}
 
 function withoutBlanks(form: string): string {
   const joined = form.replaceAll(' ', '');
-  return IBAN.test(joined) ? joined : form;
+  return isIban(joined) ? joined : form;
 }
 
 /** The same for any value. */
@@ -47,7 +47,7 @@ export function formOf(value: string): string | null {
 /** The form of words in a row. Blanks in an IBAN are not compared. */
 function stretchForm(forms: readonly string[]): string | null {
   const joined = forms.join('');
-  if (IBAN.test(joined)) return joined;
+  if (isIban(joined)) return joined;
   const form = forms.join(' ');
   return forms.length <= MOST_WORDS && canBeAsked(form) ? form : null;
 }

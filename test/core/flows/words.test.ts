@@ -109,11 +109,22 @@ const CASES: Record<string, Case[]> = {
     ['Pay GB29 NWBK 6016 1331 9268', IBAN, false],
     // Malta's has 31 characters, the longest that the shape allows 34, in nine words.
     ['MT84 MALT 0110 0001 2345 MTLC AST0 01S', 'MT84MALT011000012345MTLCAST001S', true],
-    ['XX12 3456 7890 1234 5678 9012 3456 7890 12', 'XX1234567890123456789012345678901 2', true],
-    ['XX12 3456 7890 1234 5678 9012 3456 7890 12', 'XX12 3456 7890 1234 5678 9012 3456 7890 12', true],
-    ['XX12 3456 7890 1234 5678 9012 3456 7890 123', 'XX123456789012345678901234567890123', false],
+    ['XX08 3456 7890 1234 5678 9012 3456 7890 12', 'XX0834567890123456789012345678901 2', true],
+    ['XX08 3456 7890 1234 5678 9012 3456 7890 12', 'XX08 3456 7890 1234 5678 9012 3456 7890 12', true],
+    ['XX09 3456 7890 1234 5678 9012 3456 7890 12', 'XX09345678901234567890123456789012', false],
+    ['XX09 3456 7890 1234 5678 9012 3456 7890 12', 'XX09 3456 7890 1234 5678 9012 3456 7890 12', false],
     ['XX12 345 678 9012', 'XX123456789012', false],
-    ['XX12 345 678 90123', 'XX1234567890123', true],
+    ['XX67 345 678 90123', 'XX6734567890123', true],
+    ['XX68 345 678 90123', 'XX6834567890123', false],
+    // The check digits have to hold, and of a country that has IBANs, the length.
+    ['Send it to 10 people from accounting', 'to10peoplefromaccounting', false],
+    ['at 24 hours notice', 'at24hoursnotice', false],
+    ['Pay GB29 NWBK 6016 1331 9268 19 20 EUR', 'GB29NWBK6016133192681920', false],
+    ['Pay GB29 NWBK 6016 1331 9268 19 20 EUR', IBAN, true],
+    ['Pay GB29 NWBK 6016 1331 9268 19 08 EUR', 'GB29NWBK6016133192681908', false],
+    ['Pay GB29 NWBK 6016 1331 9268 18', 'GB29NWBK60161331926818', false],
+    ['Pay GB29 NWBK 6016 1331 9268 18', 'GB29 NWBK 6016 1331 9268 18', true],
+    ['Pay GB29NWBK60161331926818', 'GB29NWBK60161331926818', true],
     [IBAN, `${IBAN} \ud800`, false],
     ['1234 5678 9012 3456', '1234567890123456', false],
   ],
@@ -321,7 +332,8 @@ describe('random texts', () => {
     ['n'],
     ['gb29', 'GB29'],
     ['nwbk', 'NWBK'],
-    ['6016133'],
+    ['60161331926819'],
+    ['60161331926818'],
   ];
   const AROUND = ['', '', '', '"', '(', ')', '.', ',', '...', '«', '—', '*', '$', '>', '。', '\u200e'];
   const BLANKS = [' ', ' ', '\n', '\t', '\u00a0', '\u3000', '\r\n', '  ', ' - ', ' & '];
@@ -336,14 +348,16 @@ describe('random texts', () => {
       .map((word, at) => (at === 0 ? word : pick(random, BLANKS) + word))
       .join('');
   const plain = (words: readonly number[]) => words.map(word => WORDS[word]?.[0]).join('');
-  const looksLikeIban = (text: string) => text.startsWith('gb29') && /^[a-z0-9]{15,34}$/.test(text);
+  const isIban = (text: string) =>
+    /^gb29[a-z0-9]{18}$/.test(text) &&
+    BigInt(Array.from(text.slice(4) + text.slice(0, 4), each => parseInt(each, 36)).join('')) % 97n === 1n;
 
   function modelKnows(text: readonly number[], value: readonly number[]): boolean {
     const asked = plain(value);
     for (let from = 0; from < text.length; from++) {
       for (let to = from + 1; to <= Math.min(from + 9, text.length); to++) {
         const stretch = text.slice(from, to);
-        if (looksLikeIban(asked) && asked === plain(stretch)) return true;
+        if (isIban(asked) && asked === plain(stretch)) return true;
         if (to - from <= 8 && [...asked].length > 1 && String(stretch) === String(value)) return true;
       }
     }
@@ -461,6 +475,7 @@ describe('64 KiB', () => {
     ['emoji', '👍🏽'],
     ['halves of characters', '\ud83d '],
     ['words as long as can be', `${LONG} `],
+    ['what looks like IBANs', 'xx12 3456 7890 1234 5678 '],
   ])('of %s are read in linear time', (_, part) => {
     let count = 0;
     let characters = 0;
