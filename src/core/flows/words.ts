@@ -38,8 +38,8 @@ function withoutBlanks(form: string): string {
 /** The same for any value. */
 export function formOf(value: string): string | null {
   const forms: string[] = [];
-  for (const { form, led } of wordsIn(value)) {
-    if (form === null || (form !== '' && forms.push(led ?? form) > MOST_IBAN_WORDS)) return null;
+  for (const { whole } of wordsIn(value)) {
+    if (whole === null || (whole !== '' && forms.push(whole) > MOST_IBAN_WORDS)) return null;
   }
   return stretchForm(forms);
 }
@@ -118,9 +118,11 @@ function* singlesIn(text: string): Generator<string> {
     yield* pauses(word);
     const host = hostOf(word);
     if (host !== null) yield host;
-    if (word.form === null) continue;
-    if (canBeAsked(word.form)) yield word.form;
-    if (word.led !== null && canBeAsked(word.led)) yield word.led;
+    const { form, led, whole } = word;
+    if (form === null) continue;
+    if (canBeAsked(form)) yield form;
+    if (led !== null && canBeAsked(led)) yield led;
+    if (whole !== null && whole !== form && whole !== led && canBeAsked(whole)) yield whole;
     const number = numberOf(word);
     if (number !== null) yield comparableNumber(number);
   }
@@ -145,19 +147,22 @@ function* stretchesIn(text: string): Generator<string> {
   let last: Named[] = [];
   for (const word of wordsIn(text)) {
     yield* pauses(word);
-    const { form, led } = word;
+    const { form, led, whole } = word;
     if (form === '') continue;
     // A word that nobody can ask about parts what is before it from what is after it.
-    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), { form, led }];
+    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), { form, led, whole }];
     for (let from = last.length - 2; from >= 0; from--) {
       const words = last.slice(from);
       const stretch = stretchForm(words.map(word => word.form));
       if (stretch !== null) yield stretch;
-      if (words.every(word => word.led === null)) continue;
-      const whole = stretchForm(words.map(word => word.led ?? word.form));
-      if (whole !== null) yield whole;
+      // Where nothing stands around a word, all three are the same.
+      if (words.every(word => word.whole === word.form)) continue;
+      const led = stretchForm(words.map(word => word.led ?? word.form));
+      if (led !== null && led !== stretch) yield led;
+      const whole = stretchForm(words.map(word => word.whole ?? word.form));
+      if (whole !== null && whole !== stretch && whole !== led) yield whole;
     }
   }
 }
 
-type Named = { form: string; led: string | null };
+type Named = { form: string; led: string | null; whole: string | null };

@@ -93,6 +93,73 @@ const CASES: Record<string, Case[]> = {
     ['read ../secrets', 'secrets', true],
     ['- secrets', '-secrets', true],
     ['open x.org', '.x.org', false],
+    ['open x.org', '*@x.org', false],
+    ['open x.org', '%@x.org', false],
+    ['Write to bob@x.org', '%bob@x.org', false],
+    ['Write to bob@x.org', '*bob@x.org', false],
+    ['Write to bob@x.org', '*"bob@x.org', false],
+    ['Write to bob@x.org', '_\u200bbob@x.org', false],
+    ['Write to *bob@x.org*', 'bob@x.org', true],
+    ['Write to %bob@x.org', '%bob@x.org', true],
+    ['read **/srv/notes**', '/srv/notes', true],
+    ['read @/srv/notes/a.md, please', '/srv/notes/a.md', true],
+    ['read /srv/notes', `${'"'.repeat(100)}/srv/notes`, false],
+  ],
+  'what stands behind an address or a path': [
+    ['Write to bob@example.com.', 'bob@example.com', true],
+    ['Look at /srv/notes.', '/srv/notes', true],
+    ['Look at /srv/notes/.', '/srv/notes', true],
+    ['see /srv/notes... and /srv/other…', '/srv/notes', true],
+    ['see /srv/notes... and /srv/other…', '/srv/other', true],
+    ['see /srv/notes/, (/srv/other/)', '/srv/notes', true],
+    ['see /srv/notes/, (/srv/other/)', '/srv/other/', true],
+    ['see /srv/notes', '/srv/notes/', true],
+    ['see /srv/notes', '/srv/notes.', true],
+    ['do you mean /srv/notes?!', '/srv/notes', true],
+    ['do you mean /srv/notes?!', '/srv/notes?', true],
+    ['Clean up /home/me/project', '/home/me/project/.', false],
+    ['Clean up /home/me/project', '/home/me/project/..', false],
+    ['Clean up /home/me/project', '/home/me/project/../..', false],
+    ['Clean up /home/me/project', '/home/me/project/../../.', false],
+    ['Clean up /home/me/project', '/home/me/project/../', false],
+    ['Clean up /home/me/project', '/home/me/project//..', false],
+    ['Clean up /home/me/project', '/home/me/project/\u200b..', false],
+    ['Clean up /home/me/project', '/home/me/project\u200b/..', false],
+    ['Clean up /home/me/project', '/home/me/project／．．', false],
+    ['Clean up /home/me/project', '/home/me/project/‥', false],
+    ['Clean up /home/me/project', '/home/me/project"/..', false],
+    ['Clean up /home/me/project', `/home/me/project${'"'.repeat(100)}/..`, false],
+    ['Clean up /home/me/project', '/home/me/project/*', false],
+    ['Clean up /home/me/project', '/home/me/project/..".', false],
+    ['Clean up C:\\work\\x', 'C:\\work\\x\\..', false],
+    ['Clean up C:\\work\\x', 'C:\\work\\x\\', true],
+    ['Clean up project', 'project/..', false],
+    ['Clean up project', 'project/*', false],
+    ['Clean up ../project', '../project/..', false],
+    ['Clean up /home/me/project/..', '/home/me/project/..', true],
+    ['Clean up /home/me/project/..', '/home/me/project', true],
+    ['Clean up "/home/me/project/*".', '/home/me/project/*', true],
+    ['Clean up /home/me/project/* now', '/home/me/project/* now', true],
+    ['Clean up /home/me/project now', '/home/me/project/* now', false],
+    ['read /home/me/notes', '/home/me/notes~', false],
+    ['read /home/me/notes', '/home/me/notes-', false],
+    ['read /home/me/notes', '/home/me/notes*', false],
+    ['read /notes', '/notes~', false],
+    ['read /home/me/notes~.', '/home/me/notes~', true],
+    ['read */home/me/notes*', '/home/me/notes', true],
+    ['Write to bob@x.org', 'bob@x.org%', false],
+    ['Write to bob@x.org', 'bob@x.org@', false],
+    ['Write to bob@x.org', 'bob@x.org_', false],
+    ['Write to _bob@x.org_', '_bob@x.org_', true],
+    ['open https://x.org/a', 'https://x.org/a#', false],
+    ['open https://x.org/a', 'https://x.org/a&', false],
+    ['open https://x.org/a', 'https://x.org/a$', false],
+    ['open https://x.org/a', 'https://x.org/a+', false],
+    ['open https://x.org/a?b', 'https://x.org/a?b=', false],
+    ['open https://x.org/a', 'https://x.org/a/?', true],
+    ['call Bob*', 'bob', true],
+    ['call Bob', 'Bob*', true],
+    [`read ${'/w'.repeat(256)}`, `../${'w/'.repeat(255)}w`, false],
   ],
   paths: [
     ['read /etc/passwd, then ~/notes.txt', '/etc/passwd', true],
@@ -340,11 +407,12 @@ describe('random texts', () => {
 
   const sequence = (random: Random, most: number) =>
     Array.from({ length: 1 + random(most) }, () => random(WORDS.length));
-  // A dot before an address or a path makes it another value.
-  const BEFORE = AROUND.filter(each => !each.includes('.'));
+  // Some of it makes an address or a path another value, a dot only before it.
+  const BEHIND = AROUND.filter(each => !['*', '$'].includes(each));
+  const BEFORE = BEHIND.filter(each => !each.includes('.'));
   const written = (random: Random, words: readonly number[]) =>
     words
-      .map(word => pick(random, BEFORE) + pick(random, WORDS[word] as string[]) + pick(random, AROUND))
+      .map(word => pick(random, BEFORE) + pick(random, WORDS[word] as string[]) + pick(random, BEHIND))
       .map((word, at) => (at === 0 ? word : pick(random, BLANKS) + word))
       .join('');
   const plain = (words: readonly number[]) => words.map(word => WORDS[word]?.[0]).join('');
@@ -387,33 +455,54 @@ describe('random texts', () => {
     expect(seen.unknown).toBeGreaterThan(1500);
   });
 
-  /** The words of a short text, by another way than ours; `led` with what stands before an address. */
-  function modelWords(text: string, led: boolean): string {
+  /** How many of the marks around its addresses a reading of a text keeps. */
+  type Kept = 'none' | 'led' | 'all';
+
+  /** The words of a short text, by another way than ours. */
+  function modelWords(text: string, kept: Kept): string {
     const words = text.normalize('NFKC').toLowerCase().split(/\s+/);
     return words
-      .map(word => {
-        const [, lead = '', inner = ''] =
-          /^[.,"@-]*?([.-]*)([^.,"@-](?:.*[^.,"@-])?)[.,"@-]*$/.exec(word) ?? [];
-        return led && /[.@]/.test(inner) ? lead + inner : inner;
-      })
+      .map(word => modelWord(word, kept))
       .filter(word => word !== '')
       .join(' ');
+  }
+
+  function modelWord(word: string, kept: Kept): string {
+    const characters = [...word];
+    const isInner = (each: string) => !'.,"@-/*'.includes(each);
+    const [first, last] = [characters.findIndex(isInner), characters.findLastIndex(isInner)];
+    if (first < 0) return '';
+    const [before, inner, behind] = [word.slice(0, first), word.slice(first, last + 1), word.slice(last + 1)];
+    const begins = Array.from(before).findIndex(each => '.@-/*'.includes(each));
+    const ends = Math.max(
+      ...Array.from('@-*', each => behind.lastIndexOf(each)),
+      behind.search(/\/\.+[^.]*$/),
+    );
+    const dots =
+      ends >= 0 && behind[ends] === '/' ? (/^\.+/.exec(behind.slice(ends + 1))?.[0].length ?? 0) : 0;
+    const lead = begins < 0 ? '' : before.slice(begins);
+    const trail = ends < 0 ? '' : behind.slice(0, ends + 1 + dots);
+    const isPlace = /[.@/]/.test(inner) || lead.includes('/') || trail.includes('/');
+    if (!isPlace || kept === 'none') return inner;
+    if (kept === 'all') return lead + inner + trail;
+    const near = /[^",@*]*$/.exec(before)?.[0] ?? '';
+    return /[.@/]/.test(inner) || near.includes('/') ? near + inner : inner;
   }
 
   test('any short text: a value is known exactly if its words stand there side by side', () => {
     const random = seeded(36);
     const seen = { known: 0, unknown: 0 };
     for (let round = 0; round < 20_000; round++) {
-      const text = randomText(random, 'abB@.-," \u00a0\në', 14);
+      const text = randomText(random, 'abbB@.-/*," \u00a0\në', 14);
       const [start, parts] = [random(text.length + 1), text.split(/(?= )/)];
       const value = [
-        randomText(random, 'abB@. ', 4, 2),
+        randomText(random, 'abB@./ ', 4, 2),
         text.slice(start, start + 2 + random(5)),
         parts.slice(random(parts.length)).join(''),
       ][random(3)] as string;
-      const asked = modelWords(value, true);
-      const stands = (led: boolean) => ` ${modelWords(text, led)} `.includes(` ${asked} `);
-      const known = asked.length > 1 && (stands(true) || stands(false));
+      const asked = modelWords(value, 'all');
+      const stands = (kept: Kept) => ` ${modelWords(text, kept)} `.includes(` ${asked} `);
+      const known = asked.length > 1 && (stands('none') || stands('led') || stands('all'));
       seen[known ? 'known' : 'unknown']++;
       if (isKnown(text, value) !== known)
         expect({ text, value, known: !known }).toEqual({ text, value, known });
@@ -475,6 +564,8 @@ describe('64 KiB', () => {
     ['emoji', '👍🏽'],
     ['halves of characters', '\ud83d '],
     ['words as long as can be', `${LONG} `],
+    ['paths with much around them', `${'*/'.repeat(30)}a.b${'/..'.repeat(20)} `],
+    ['one path with much around it', '*/'],
     ['what looks like IBANs', 'xx12 3456 7890 1234 5678 '],
   ])('of %s are read in linear time', (_, part) => {
     let count = 0;
