@@ -10,15 +10,19 @@ import { ROOT, startService, type TestService } from '../support/service.ts';
 const FOLDER = '/home/ann/projects/app';
 
 let service: TestService;
+let policyId: string;
 let key: string;
 beforeAll(async () => {
   service = await startService();
   const text = readFileSync(join(ROOT, 'packs/coding.yaml'), 'utf8').replaceAll('/srv/project', FOLDER);
   const policy = await service.admin('POST', '/policies', { text });
-  const made = await service.admin('POST', '/keys', { name: 'coding', policyId: policy.body.id });
-  key = made.body.key;
+  policyId = policy.body.id;
+  key = await newKey('coding');
 });
 afterAll(() => service.close());
+
+const newKey = async (name: string): Promise<string> =>
+  (await service.admin('POST', '/keys', { name, policyId })).body.key;
 
 const post = async (event: JsonObject): Promise<string> =>
   (await service.json('POST', '/v1/hooks/claude-code', key, { cwd: FOLDER, ...event })).text;
@@ -71,4 +75,17 @@ test('what the person named elsewhere may be written, and nothing that the web n
   expect(await writes('/home/ann/summary.md')).toBe('allow');
   expect(await writes('/home/ann/other.md')).toBe('deny');
   expect(await reads('d', 'https://docs.example.org/')).toBe('deny');
+});
+
+test('a command that reads a file elsewhere marks the run, also if a grant allows it', async () => {
+  // The grants of the other tests do not hold for it.
+  key = await newKey('another');
+  await says('e', 'Fix main.rs.');
+  await grant('e', 'npm test');
+  expect(await runs('e', 'cat /home/ann/Downloads/page.html')).toBe('deny');
+  expect(await runs('e', 'npm run build')).toBe('allow');
+  await grant('e', 'cat /home/ann/Downloads/page.html');
+  expect(await runs('e', 'cat /home/ann/Downloads/other.html')).toBe('allow');
+  expect(await runs('e', 'npm run build')).toBe('deny');
+  expect(await reads('e', 'https://main.rs/?leak=secret')).toBe('deny');
 });

@@ -17,10 +17,15 @@ export interface Word {
   /** As it is compared: '' for nothing but punctuation, null for one that nobody can ask about, alone or with its neighbours. */
   form: string | null;
   /**
-   * The same with what stands before it, for an address or a path: `_bob@x.org` and `../notes` are other places than
-   * `bob@x.org` and `notes`. A text names both, a value is this one. Null if nothing of the kind stands before it.
+   * The same with what stands directly before it, if that may be the begin of an address or a path: `../notes` is another
+   * place than `notes`. Null if nothing of the kind stands there.
    */
   led: string | null;
+  /**
+   * The same with all around it that makes an address or a path another one, as in `*bob@x.org` and `/srv/notes/..`. A text
+   * names all three, a value is this one. Null if nobody can ask about it.
+   */
+  whole: string | null;
   /** How many characters of the text had to be looked at for it. */
   length: number;
 }
@@ -28,10 +33,10 @@ export interface Word {
 /** A stretch of characters without any white space of Unicode, as the no-break and the ideographic space are. */
 const UNBROKEN = /\P{White_Space}+/gu;
 
-const NOTHING: Word = { written: '', before: '', form: '', led: null, length: 0 };
+const NOTHING: Word = { written: '', before: '', form: '', led: null, whole: '', length: 0 };
 /** Longer than a URL with a signature in it: what is longer is not looked at. */
 const MOST_READ = 16_384;
-const TOO_LONG: Word = { ...NOTHING, form: null };
+const TOO_LONG: Word = { ...NOTHING, form: null, whole: null };
 
 /** The words of a text, in order, and a word without a form for what is nothing but punctuation. */
 export function* wordsIn(text: string): Generator<Word> {
@@ -45,30 +50,40 @@ export function* wordsIn(text: string): Generator<Word> {
     const form = formOf(written);
     const { length } = found;
     if (form === '') yield { ...NOTHING, length };
-    else
-      yield {
-        written,
-        before: found[start - 1] ?? '',
-        form,
-        led: ledForm(found.slice(0, start), form),
-        length,
-      };
+    else {
+      const around = withDropped(found.slice(0, start), form, found.slice(end));
+      yield { written, before: found[start - 1] ?? '', form, ...around, length };
+    }
   }
 }
 
-/** What may begin the name of an address or a path. */
+/** What may begin an address or a path, and from where on something before one makes it another one. */
 const LEADING = /[-_+.~/\\]+$/;
+const BEFORE = /[-_+.~/\\*%@$#&=^|].*$/;
+/** Up to where something behind one does. A slash alone does not, nor does what ends a sentence. */
+const BEHIND = /^.*(?:[-_+~*%@$#&=^|]|[/\\]\.+)/;
 
-function ledForm(dropped: string, form: string | null): string | null {
-  if (form === null || dropped === '') return null;
-  const lead = LEADING.exec(dropped.slice(-MOST_LEADING))?.[0] ?? '';
-  if (lead === '' || !(ADDRESS.test(form) || /[/\\~]/.test(lead))) return null;
-  const led = lead + form;
-  return codePoints(led) > LONGEST ? null : led;
+function withDropped(before: string, form: string | null, behind: string): Pick<Word, 'led' | 'whole'> {
+  if (before === '' && behind === '') return { led: null, whole: form };
+  if (form === null || before.length + behind.length > MOST_AROUND) return { led: null, whole: null };
+  const lead = BEFORE.exec(visible(before))?.[0] ?? '';
+  const trail = BEHIND.exec(visible(behind))?.[0] ?? '';
+  const near = LEADING.exec(lead)?.[0] ?? '';
+  const isAddress = ADDRESS.test(form);
+  return {
+    led: near !== '' && (isAddress || /[/\\~]/.test(near)) ? upToMost(near + form) : null,
+    whole: isAddress || /[/\\~]/.test(lead) || /[/\\]/.test(trail) ? upToMost(lead + form + trail) : form,
+  };
 }
 
-/** More of these characters in a row are no name. */
-const MOST_LEADING = 64;
+/** With more characters around it than these, nothing is a name. */
+const MOST_AROUND = 64;
+
+/** Of what is dropped, the characters that file systems and mail servers understand, also if they were written in full width. */
+const visible = (dropped: string): string =>
+  dropped === '' ? '' : dropped.normalize('NFKC').replace(/[^!-~]+/g, '');
+
+const upToMost = (form: string): string | null => (codePoints(form) > LONGEST ? null : form);
 
 /** Whether a form has as many characters as somebody can ask about. */
 export function canBeAsked(form: string): boolean {
@@ -85,7 +100,7 @@ const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
 
 function formOf(written: string): string | null {
   const form = ASCII.test(written) ? written.toLowerCase() : normalForm(written);
-  return form === null || codePoints(form) > LONGEST ? null : form;
+  return form === null ? null : upToMost(form);
 }
 
 function normalForm(written: string): string | null {

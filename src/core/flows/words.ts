@@ -9,6 +9,7 @@ import { urlHost } from '../condition/url.ts';
 import { readDecimal } from '../wire/decimal.ts';
 import { ExactNumber } from '../wire/exact-number.ts';
 import { type Json, parseJson } from '../wire/json.ts';
+import { isIban } from './iban.ts';
 import { canBeAsked, type Word, wordsIn } from './word.ts';
 
 /** How many values can be known in a run. */
@@ -17,7 +18,6 @@ export const MAX_KNOWN = 65_536;
 const MOST_WORDS = 8;
 /** An IBAN of 34 characters in groups of four. */
 const MOST_IBAN_WORDS = 9;
-const IBAN = /^[a-z]{2}[0-9]{2}[a-z0-9]{11,30}$/;
 
 /** The form in which a value is compared; null for one that no text makes known: without words, too short or too long. */
 export function comparable(value: string): string | null {
@@ -32,14 +32,14 @@ const PLAIN = /^[a-z0-9](?:[!-~]*[a-z0-9])?(?: [a-z0-9](?:[!-~]*[a-z0-9])?){0,7}
 
 function withoutBlanks(form: string): string {
   const joined = form.replaceAll(' ', '');
-  return IBAN.test(joined) ? joined : form;
+  return isIban(joined) ? joined : form;
 }
 
 /** The same for any value. */
 export function formOf(value: string): string | null {
   const forms: string[] = [];
-  for (const { form, led } of wordsIn(value)) {
-    if (form === null || (form !== '' && forms.push(led ?? form) > MOST_IBAN_WORDS)) return null;
+  for (const { whole } of wordsIn(value)) {
+    if (whole === null || (whole !== '' && forms.push(whole) > MOST_IBAN_WORDS)) return null;
   }
   return stretchForm(forms);
 }
@@ -47,7 +47,7 @@ export function formOf(value: string): string | null {
 /** The form of words in a row. Blanks in an IBAN are not compared. */
 function stretchForm(forms: readonly string[]): string | null {
   const joined = forms.join('');
-  if (IBAN.test(joined)) return joined;
+  if (isIban(joined)) return joined;
   const form = forms.join(' ');
   return forms.length <= MOST_WORDS && canBeAsked(form) ? form : null;
 }
@@ -122,9 +122,11 @@ function* singlesIn(text: string): Generator<string> {
     yield* pauses(word);
     const host = hostOf(word);
     if (host !== null) yield host;
-    if (word.form === null) continue;
-    if (canBeAsked(word.form)) yield word.form;
-    if (word.led !== null && canBeAsked(word.led)) yield word.led;
+    const { form, led, whole } = word;
+    if (form === null) continue;
+    if (canBeAsked(form)) yield form;
+    if (led !== null && canBeAsked(led)) yield led;
+    if (whole !== null && whole !== form && whole !== led && canBeAsked(whole)) yield whole;
     const number = numberOf(word);
     if (number !== null) yield comparableNumber(number);
   }
@@ -149,19 +151,22 @@ function* stretchesIn(text: string): Generator<string> {
   let last: Named[] = [];
   for (const word of wordsIn(text)) {
     yield* pauses(word);
-    const { form, led } = word;
+    const { form, led, whole } = word;
     if (form === '') continue;
     // A word that nobody can ask about parts what is before it from what is after it.
-    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), { form, led }];
+    last = form === null ? [] : [...last.slice(1 - MOST_IBAN_WORDS), { form, led, whole }];
     for (let from = last.length - 2; from >= 0; from--) {
       const words = last.slice(from);
       const stretch = stretchForm(words.map(word => word.form));
       if (stretch !== null) yield stretch;
-      if (words.every(word => word.led === null)) continue;
-      const whole = stretchForm(words.map(word => word.led ?? word.form));
-      if (whole !== null) yield whole;
+      // Where nothing stands around a word, all three are the same.
+      if (words.every(word => word.whole === word.form)) continue;
+      const led = stretchForm(words.map(word => word.led ?? word.form));
+      if (led !== null && led !== stretch) yield led;
+      const whole = stretchForm(words.map(word => word.whole ?? word.form));
+      if (whole !== null && whole !== stretch && whole !== led) yield whole;
     }
   }
 }
 
-type Named = { form: string; led: string | null };
+type Named = { form: string; led: string | null; whole: string | null };
