@@ -6,7 +6,7 @@ import { type Considered, consider } from '../../core/decision/consider.ts';
 import type { Drift } from '../../core/decision/decide.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
-import type { Situation } from '../../core/policy/situation.ts';
+import type { RunFacts, Situation } from '../../core/policy/situation.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import type { PersonFacts } from '../../store/people.ts';
@@ -123,9 +123,6 @@ interface Ready extends Live {
   run: Run | null;
 }
 
-/** What a situation is made of. */
-type Judging = Pick<Ready, 'request' | 'key' | 'person'> & { run: Pick<Run, 'facts'> | null };
-
 /** Also loads the annotations of those tools whose policies read them. */
 async function withPolicies(
   tx: Transaction,
@@ -214,8 +211,11 @@ function caseOf(
   const { request, key, person, policy, run } = ready;
   const judging = ready.shadow !== null && (room || ready.shadow.compiled.size === 0) ? ready.shadow : null;
   const asked = run?.asked;
-  const considered = consideredBy(ready, policy, annotations, now);
-  const shadow = judging && shadowBy(ready, judging, annotations, now);
+  const situation = situationOf(ready, policy, annotations, now, null);
+  const considered = consider(policy, request.call, request.principal.scope, situation);
+  const judge =
+    judging && shadowIn(judging, request, situationOf(ready, judging, annotations, now, judging.id));
+  const shadow = judge?.() ?? null;
   const made: Case = {
     request,
     key,
@@ -226,53 +226,42 @@ function caseOf(
     shadow,
     run: null,
   };
-  if (run !== null) made.run = runCase(ready, run, judging, annotations, now, run.asked !== asked);
+  if (run !== null) made.run = runCase(ready, run, situation, judge, run.asked !== asked);
   return made;
 }
 
 /** It is a function of its own, because what closures use costs every call of the function around them. */
 function runCase(
-  ready: Ready,
+  { policy, request }: Ready,
   run: Run,
-  judging: CompiledPolicy | null,
-  annotations: Annotations,
-  now: number,
+  situation: Situation,
+  judge: (() => Considered | null) | null,
   unsettled: boolean,
 ): RunCase {
+  const { call, principal } = request;
   return {
     run,
     marks: run.marks,
     unsettled,
-    again: () => consideredBy(ready, ready.policy, annotations, now),
-    unmarked: () => consideredBy({ ...ready, run: UNMARKED }, ready.policy, annotations, now),
-    shadowAgain: () => judging && shadowBy(ready, judging, annotations, now),
+    again: () => consider(policy, call, principal.scope, situation),
+    unmarked: () => consider(policy, call, principal.scope, { ...situation, run: UNMARKED }),
+    shadowAgain: () => judge?.() ?? null,
   };
 }
 
-const UNMARKED: Pick<Run, 'facts'> = { facts: () => ({ marks: [], knows: () => true }) };
-
-function consideredBy(
-  ready: Judging,
+function shadowIn(
   policy: CompiledPolicy,
-  annotations: Annotations,
-  now: number,
-): Considered {
-  const { call, principal } = ready.request;
-  return consider(policy, call, principal.scope, situationOf(ready, policy, annotations, now, null));
+  request: CheckRequest,
+  situation: Situation,
+): () => Considered | null {
+  return () => considerShadow(policy, request, situation);
 }
 
-function shadowBy(
-  ready: Ready,
-  policy: CompiledPolicy,
-  annotations: Annotations,
-  now: number,
-): Considered | null {
-  return considerShadow(policy, ready.request, situationOf(ready, policy, annotations, now, policy.id));
-}
+const UNMARKED: RunFacts = { marks: [], knows: () => true };
 
 /** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */
 function situationOf(
-  { request, key, person, run }: Judging,
+  { request, key, person, run }: Ready,
   { readsAnnotations }: CompiledPolicy,
   annotations: Annotations,
   now: number,

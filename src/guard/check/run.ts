@@ -23,7 +23,7 @@ export interface Asked {
 
 const NOT_READ = new Failure('It is not read yet whether the value is known.');
 
-export class Run {
+export class Run implements RunFacts {
   readonly found: FoundRun;
   readonly #key: () => DigestKey;
   /** The values that were asked about, which are asked about again when conditions are evaluated once more. */
@@ -55,11 +55,15 @@ export class Run {
     return shownMarks(this.found.marks);
   }
 
-  /** What a policy may know of it. Only the shadow of this policy sees the marks of its own. */
+  /** What a policy may know of it, as of whenever it asks. Only the shadow of this policy sees the marks of its own. */
   facts(shadow: string | null): RunFacts {
-    const own = shadow === null ? [] : namesOf(this.found.marks, shadow);
-    const marks = own.length === 0 ? this.#marks : [...new Set([...this.#marks, ...own])];
-    return { marks, knows: this.knows, isWaiting: this.#isWaiting };
+    return shadow === null ? this : new ShadowedRun(this, shadow);
+  }
+
+  /** Its marks with those of a shadow. */
+  marksFor(shadow: string): readonly string[] {
+    const own = namesOf(this.found.marks, shadow);
+    return own.length === 0 ? this.#marks : [...new Set([...this.#marks, ...own])];
   }
 
   /** Whether a value is known. It fails if that was not read yet. */
@@ -82,7 +86,7 @@ export class Run {
     return asked;
   }
 
-  readonly #isWaiting = (): boolean => this.#unread.length > 0;
+  readonly isWaiting = (): boolean => this.#unread.length > 0;
 
   /** The values that have to be read. */
   takeUnread(): Asked[] {
@@ -105,6 +109,28 @@ export class Run {
     this.found.marks.push(...marks);
     if (shadow === '') this.#marks = [...this.#marks, ...fresh].sort();
     return marks;
+  }
+}
+
+class ShadowedRun implements RunFacts {
+  readonly #run: Run;
+  readonly #shadow: string;
+
+  constructor(run: Run, shadow: string) {
+    this.#run = run;
+    this.#shadow = shadow;
+  }
+
+  get marks(): readonly string[] {
+    return this.#run.marksFor(this.#shadow);
+  }
+
+  get knows(): Knows {
+    return this.#run.knows;
+  }
+
+  get isWaiting(): () => boolean {
+    return this.#run.isWaiting;
   }
 }
 
