@@ -40,11 +40,14 @@ export function follow(
   // The rule that asked may be another one than the rule that applies.
   const rule = ruleOf(policy.rules, entry.ruleIndex);
   for (const marking of [policy.rules[considered.index], rule]) runs.mark(run, marking, '', entry);
+  const isTrusted = entry.decision === 'allow' && rule?.known === 'results';
+  // The result of a call that is not trusted must not be taken for that of a trusted call of the same name.
+  if (request.resultName !== undefined && policy.usesKnown)
+    runs.awaitResult(run, request.resultName, entry, isTrusted);
   if (entry.decision !== 'allow') return null;
-  if (rule?.known === 'results') {
+  if (isTrusted) {
     result.known = 'results';
     result[RUN] = run.handle;
-    if (request.resultName !== undefined) runs.awaitResult(run, request.resultName, entry);
   }
   const { args } = request;
   if (!approved || args === undefined || !policy.usesKnown) return null;

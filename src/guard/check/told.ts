@@ -73,10 +73,9 @@ export class Told {
 
   /** The result of a coding agent's call, which it names as it did before. A call that no rule trusts says nothing. */
   async byAgentsTool(speaker: Speaker, resultName: string, said: Said): Promise<void> {
-    const run = await this.#runOf(speaker, async (tx, handle, digest) => {
-      const toolCallId = await takeCall(tx, handle.number, digest(callName(resultName)));
-      return toolCallId === null ? null : handle;
-    });
+    const run = await this.#runOf(speaker, async (tx, handle, digest) =>
+      (await takeCall(tx, handle.number, digest(callName(resultName)))) ? handle : null,
+    );
     if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedBy(said));
   }
 

@@ -40,12 +40,13 @@ CREATE TABLE run_known (
   PRIMARY KEY (run, digest)
 );
 
--- The calls of coding agents whose results make values known once the agent reports them. `call` is a keyed digest of what
--- the agent names the call by.
+-- The calls of coding agents whose results have not been reported. `call` is a keyed digest of what the agent names the call
+-- by. The result of a call makes values known if `trusted` is 1, and if no other call of its name has 0 there.
 CREATE TABLE run_calls (
   run bigint NOT NULL,
   call text NOT NULL,
   tool_call_id text NOT NULL,
+  trusted bigint NOT NULL,
   PRIMARY KEY (run, call, tool_call_id)
 );
 
