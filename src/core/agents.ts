@@ -17,6 +17,8 @@ export interface Events {
    */
   prompts: readonly string[];
   results: readonly string[];
+  /** The events that tell that a call failed, where they are not among the results. */
+  failures?: readonly string[];
   /**
    * The events that tell nothing. `toolgate hook` answers them itself; the doors refuse every event that is neither a
    * call nor in one of these lists.
@@ -47,13 +49,13 @@ const CLAUDE_EVENTS: Events = {
   named: ['hook_event_name', 'hookEventName'],
   prompts: ['UserPromptSubmit'],
   results: ['PostToolUse'],
+  failures: ['PostToolUseFailure'],
   others: [
     'SessionStart',
     'SessionEnd',
     'Setup',
     'UserPromptExpansion',
     'PermissionDenied',
-    'PostToolUseFailure',
     'PostToolBatch',
     'Notification',
     'SubagentStart',
@@ -94,10 +96,10 @@ const ROWS = {
     named: ['hook_event_name'],
     prompts: ['UserPromptSubmit', 'userPromptSubmitted'],
     results: ['PostToolUse', 'postToolUse'],
+    failures: ['PostToolUseFailure'],
     others: [
       'SessionStart',
       'SessionEnd',
-      'PostToolUseFailure',
       'Stop',
       'SubagentStart',
       'SubagentStop',
@@ -113,10 +115,10 @@ const ROWS = {
     named: ['hookEventName', 'hook_event_name'],
     prompts: ['user_prompt_submit', 'UserPromptSubmit'],
     results: ['post_tool_use', 'PostToolUse'],
+    failures: ['post_tool_use_failure'],
     others: [
       'session_start',
       'session_end',
-      'post_tool_use_failure',
       'permission_denied',
       'stop',
       'stop_failure',
@@ -218,9 +220,14 @@ export function eventName(event: Readonly<Record<string, unknown>>, { named }: E
 }
 
 /** What an event tells, if it is about no call. */
-export function tells(name: string | null, { prompts, results }: Events): 'prompt' | 'result' | null {
+export function tells(
+  name: string | null,
+  { prompts, results, failures = [] }: Events,
+): 'prompt' | 'result' | 'failure' | null {
   if (name === null) return null;
-  return prompts.includes(name) ? 'prompt' : results.includes(name) ? 'result' : null;
+  if (prompts.includes(name)) return 'prompt';
+  if (results.includes(name)) return 'result';
+  return failures.includes(name) ? 'failure' : null;
 }
 
 /** Vendors name it differently, and some have changed the name. */

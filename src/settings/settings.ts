@@ -109,7 +109,7 @@ export const SETTINGS = {
     'TOOLGATE_CHECK_BODY_LIMIT',
     String(MIB),
     wholeNumber(1024, 64 * MIB),
-    'Largest body of a check, in bytes.',
+    'Largest body of a check, of what is told, or of a new session, in bytes.',
   ),
   mcpBodyLimit: setting(
     'TOOLGATE_MCP_BODY_LIMIT',

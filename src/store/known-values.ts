@@ -1,4 +1,4 @@
-// The values that somebody trusted has named in a run, as keyed digests, and the calls of coding agents whose results will
+// The values that somebody trusted has named in a run, as keyed digests, and the calls of coding agents whose results may
 // name more.
 
 import { into, type Queries, type Transaction, type Value } from './engine/db.ts';
@@ -84,27 +84,42 @@ export interface ReportedCall {
   run: number;
   call: string;
   toolCallId: string;
+  /** Whether its result makes values known. */
+  trusted: boolean;
 }
 
 const CALLS = into(
   'run_calls',
-  { run: 'bigint', call: 'text', tool_call_id: 'text' },
+  { run: 'bigint', call: 'text', tool_call_id: 'text', trusted: 'bigint' },
   'ON CONFLICT DO NOTHING',
 );
 
 export function insertCalls(tx: Transaction, calls: readonly ReportedCall[]): void {
   tx.insert(
     CALLS,
-    calls.flatMap(({ run, call, toolCallId }) => [run, call, toolCallId]),
+    calls.flatMap(({ run, call, toolCallId, trusted }) => [run, call, toolCallId, trusted ? 1 : 0]),
   );
 }
 
-/** Takes the oldest call of this name whose result has not been reported; null if there is none. */
-export async function takeCall(tx: Transaction, run: number, call: string): Promise<string | null> {
-  const rows = await tx.all<{ toolCallId: string }>(
-    `DELETE FROM run_calls WHERE run = $1 AND call = $2 AND tool_call_id = (
-       SELECT min(tool_call_id) FROM run_calls WHERE run = $1 AND call = $2) RETURNING tool_call_id AS "toolCallId"`,
+/**
+ * Takes a call of this name whose result has not been reported, and says whether the result makes values known. Nobody tells
+ * to which of several calls it belongs, so none does while one of them is not trusted. Trusted ones are taken first: then
+ * those that are not trusted never have fewer rows here than calls under way.
+ */
+export async function takeCall(tx: Transaction, run: number, call: string): Promise<boolean> {
+  const [waiting] = await tx.all<{ trusted: string | null; untrusted: string | null }>(
+    `SELECT min(CASE WHEN COALESCE(trusted, 1) = 1 THEN tool_call_id END) AS trusted,
+       min(CASE WHEN trusted = 0 THEN tool_call_id END) AS untrusted
+     FROM run_calls WHERE run = $1 AND call = $2`,
     [run, call],
   );
-  return rows[0]?.toolCallId ?? null;
+  const { trusted = null, untrusted = null } = waiting ?? {};
+  const taken = trusted ?? untrusted;
+  if (taken === null) return false;
+  const deleted = await tx.run('DELETE FROM run_calls WHERE run = $1 AND call = $2 AND tool_call_id = $3', [
+    run,
+    call,
+    taken,
+  ]);
+  return deleted === 1 && untrusted === null;
 }

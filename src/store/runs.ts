@@ -206,7 +206,11 @@ export async function deleteEndedRuns(tx: Transaction, before: number, batch: nu
     );
     room -= values;
     if (room <= 0) return true;
-    await tx.run('DELETE FROM run_calls WHERE run = $1', [number]);
+    room -= await tx.run(
+      `DELETE FROM run_calls WHERE run = $1 AND tool_call_id IN (SELECT tool_call_id FROM run_calls WHERE run = $1 LIMIT $2)`,
+      [number, room],
+    );
+    if (room <= 0) return true;
     await deleteMarks(tx, number);
     await tx.run('DELETE FROM runs WHERE number = $1', [number]);
     room -= 1;

@@ -149,6 +149,8 @@ describe('a wrapped function', () => {
     ['an error of MCP', { isError: true, content: [{ type: 'text', text: 'No account eve' }] }],
     ['an error that is told as a result', { error: 'No account eve' }],
     ['more than 64 KiB of JSON', ['x'.repeat(KIB_64)]],
+    ['more than 64 KiB of JSON as a text', JSON.stringify({ name: 'Ann '.repeat(KIB_64) })],
+    ['the same with blanks', `\n[ {"name": "Ann", ${'"to": 1, '.repeat(KIB_64)}`],
   ])('does not report %s', async (_, result) => {
     expect(await resultOf(result)).toEqual([]);
   });
@@ -232,6 +234,8 @@ describe('a text of more than 64 KiB', () => {
     expect(await cutOf(whole)).toBe(whole);
     expect(await cutOf(`${whole}\nmore`)).toBe(whole);
     expect(await cutOf(`${whole}s`)).toBe(whole.slice(0, -5));
+    // This does not begin as JSON.
+    expect(await cutOf(`[Ann] {${whole}s`)).toBe('[Ann]');
   });
 
   test('is measured in bytes, and not cut inside a character', async () => {

@@ -150,7 +150,9 @@ const EVENTS: Partial<Record<AgentName, typeof claude>> = {
 };
 
 const RULES = [
-  { tool: 'contacts', action: 'allow', known: 'results' },
+  { tool: 'contacts', action: 'allow', known: 'results', when: '!("untrusted" in marks)' },
+  { tool: 'contacts', action: 'allow' },
+  { tool: 'page', action: 'allow', marks: 'untrusted' },
   { tool: 'web', action: 'allow' },
   { tool: 'send', action: 'allow', when: 'known(args.to)' },
 ];
@@ -162,6 +164,12 @@ beforeAll(async () => {
   service = await startService();
 });
 afterAll(() => service.close());
+
+async function clearMarks(keyId: string, name: string): Promise<void> {
+  const { runs } = (await service.admin('GET', `/runs?keyId=${keyId}&marked=true`)).body;
+  const run = runs.find((each: { name: string }) => each.name === name);
+  expect((await service.admin('POST', `/runs/${run.runId}/clear`)).status).toBe(204);
+}
 
 async function newKey(): Promise<{ key: string; keyId: string }> {
   const name = `told-${crypto.randomUUID()}`;
@@ -183,8 +191,9 @@ test('every agent that tells something is tried', () => {
 describe.each(DOORS)('%s at %s', (agent, path) => {
   const events = EVENTS[agent] as typeof claude;
   let key: string;
+  let keyId: string;
   beforeAll(async () => {
-    ({ key } = await newKey());
+    ({ key, keyId } = await newKey());
   });
   const post = async (event: JsonObject): Promise<string> => {
     const { status, text } = await service.json('POST', path, key, event);
@@ -238,6 +247,45 @@ describe.each(DOORS)('%s at %s', (agent, path) => {
     expect(await allowed('r5', 'contacts', args, 'c-5')).toBe(true);
     await tell('r5', { call: 'c-5', tool: 'contacts', args, result: to, failed: true });
     expect(await allowed('r5', 'send', { to })).toBe(false);
+  });
+
+  test('a result is not taken for that of an earlier call of the same name, whose result never came', async () => {
+    const args = { name: crypto.randomUUID() };
+    const to = address('a result after marks');
+    expect(await allowed('r11', 'contacts', args, 'c-7')).toBe(true);
+    expect(await allowed('r11', 'page', {})).toBe(true);
+    expect(await allowed('r11', 'contacts', args, 'c-7')).toBe(true);
+    for (let each = 0; each < 3; each++)
+      await tell('r11', { call: 'c-7', tool: 'contacts', args, result: to });
+    expect(await allowed('r11', 'send', { to })).toBe(false);
+  });
+
+  test('while one call of a name is not trusted, no result of that name makes anything known', async () => {
+    const args = { name: crypto.randomUUID() };
+    const result = { call: 'c-8', tool: 'contacts', args };
+    const to = address('one of two results');
+    const later = address('a result after both');
+    expect(await allowed('r12', 'page', {})).toBe(true);
+    expect(await allowed('r12', 'contacts', args, 'c-8')).toBe(true);
+    await clearMarks(keyId, 'r12');
+    expect(await allowed('r12', 'contacts', args, 'c-8')).toBe(true);
+    await tell('r12', { ...result, result: to });
+    await tell('r12', { ...result, result: to });
+    expect(await allowed('r12', 'send', { to })).toBe(false);
+    expect(await allowed('r12', 'contacts', args, 'c-8')).toBe(true);
+    await tell('r12', { ...result, result: later });
+    expect(await allowed('r12', 'send', { to: later })).toBe(true);
+  });
+
+  test('a result is not known that comes after a failure of the same name', async () => {
+    const args = { name: crypto.randomUUID() };
+    const result = { call: 'c-9', tool: 'contacts', args };
+    const to = address('a result after a failure');
+    expect(await allowed('r13', 'contacts', args, 'c-9')).toBe(true);
+    await tell('r13', { ...result, result: '', failed: true });
+    await tell('r13', { ...result, result: to });
+    // Windsurf says nothing of a call that failed.
+    if (agent !== 'windsurf') expect(await allowed('r13', 'send', { to })).toBe(false);
   });
 
   test('an odd id of a run is still one run', async () => {

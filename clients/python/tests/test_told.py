@@ -139,6 +139,8 @@ class FunctionTest(unittest.TestCase):
     def test_what_cannot_be_reported_is_a_warning_that_quotes_nothing(self):
         for result, why in (
             (["canary" * KIB_64], "It is larger than 64 KiB as JSON."),
+            ('{"canary": "' + "word " * KIB_64 + '"}', "It is larger than 64 KiB as JSON."),
+            ("\n[ {" + '"canary": "word", ' * KIB_64, "It is larger than 64 KiB as JSON."),
             ({"canary": object()}, "It cannot be written as JSON."),
             ({"canary": float("nan")}, "The text cannot be written as JSON."),
         ):
@@ -222,6 +224,8 @@ class LongTest(unittest.TestCase):
             (whole + "\nmore", whole),
             (whole + "s", whole[:-5]),
             ("x" * (KIB_64 + 1), None),
+            # This does not begin as JSON.
+            ("[Ann] {" + whole + "s", "[Ann]"),
         ):
             self.assertEqual(self.cut(text), wanted)
 

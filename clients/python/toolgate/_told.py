@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from typing import Any
 
 from ._answer import read_nothing
@@ -18,6 +19,9 @@ from ._verdict import Verdict
 LIMIT = 64 * 1024
 #: Between these is a word, whoever reads the text.
 BLANKS = " \n\t\r"
+#: How a text begins that the service reads as JSON.
+BEGINS_JSON = re.compile(r'[ \t\r\n]*(?:\{[ \t\r\n]*["}]|\[[ \t\r\n]*["\[\]{0-9tfn-])')
+TOO_LARGE = "It is larger than 64 KiB as JSON."
 ANSWER_LIMIT = 1024 * 1024
 
 log = logging.getLogger("toolgate")
@@ -75,7 +79,7 @@ def _telling_of(plain: Any) -> dict[str, Any] | None:
     if not isinstance(plain, (dict, list)) or not plain or _is_failure(plain):
         return None
     if len(_utf8(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))) > LIMIT:
-        raise invalid("It is larger than 64 KiB as JSON.")
+        raise invalid(TOO_LARGE)
     return {"structured": plain}
 
 
@@ -87,10 +91,14 @@ def _is_failure(plain: dict[str, Any] | list[Any]) -> bool:
 
 
 def _cut(text: str) -> str:
-    """The beginning that fits, up to a blank: half a word would be a value that nobody has named."""
+    """The beginning that fits, up to a blank: half a word would be a value that nobody has named. Of JSON
+    nothing: half of it would be read as words, its keys included.
+    """
     raw = _utf8(text)
     if len(raw) <= LIMIT:
         return text
+    if BEGINS_JSON.match(text):
+        raise invalid(TOO_LARGE)
     fits = len(raw[:LIMIT].decode("utf-8", "ignore"))
     return text[: max(0, *(text.rfind(blank, 0, fits + 1) for blank in BLANKS))]
 

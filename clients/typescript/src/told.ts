@@ -7,6 +7,8 @@ import type { AllowVerdict } from './verdict.ts';
 const LIMIT = 64 * 1024;
 /** Between these is a word, whoever reads the text. */
 const BLANKS = [' ', '\n', '\t', '\r'];
+/** How a text begins that the service reads as JSON. */
+const BEGINS_JSON = /^[ \t\r\n]*(?:\{[ \t\r\n]*["}]|\[[ \t\r\n]*["[\]{0-9tfn-])/;
 
 export type Telling = { text: string } | { structured: object };
 
@@ -56,10 +58,14 @@ function bytesOf(plain: object): number {
   return new TextEncoder().encode(JSON.stringify(plain)).length;
 }
 
-/** The beginning that fits, up to a blank: half a word would be a value that nobody has named. */
+/**
+ * The beginning that fits, up to a blank: half a word would be a value that nobody has named. Of JSON nothing: half of it
+ * would be read as words, its keys included.
+ */
 function cut(text: string): string {
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(LIMIT));
   if (read === text.length) return text;
+  if (BEGINS_JSON.test(text)) return '';
   const end = Math.max(...BLANKS.map(blank => text.lastIndexOf(blank, read)));
   return text.slice(0, Math.max(end, 0));
 }

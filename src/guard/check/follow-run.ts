@@ -37,11 +37,14 @@ export function followRun(
   if (!mayBeMade(entry, each)) return null;
   const brings = broughtBy(considered, entry.ruleIndex);
   runs.mark(run, brings.marks, '', entry);
+  const isTrusted = entry.decision === 'allow' && brings.knownResults;
+  // The result of a call that is not trusted must not be taken for that of a trusted call of the same name.
+  if (request.resultName !== undefined && considered.policy.usesKnown)
+    runs.awaitResult(run, request.resultName, entry, isTrusted);
   if (entry.decision !== 'allow') return null;
-  if (brings.knownResults) {
+  if (isTrusted) {
     result.known = 'results';
     result[RUN] = run.handle;
-    if (request.resultName !== undefined) runs.awaitResult(run, request.resultName, entry);
   }
   const { args } = request;
   if (!approved || args === undefined || !considered.policy.usesKnown) return null;

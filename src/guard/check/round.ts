@@ -1,6 +1,7 @@
 // Decides the calls of one group, one after the other, by the facts that were read for them. It makes the entry of each,
 // and collects what is to be done once they are committed. A call whose rule asks for approval may open one.
 
+import type { Considered } from '../../core/decision/consider.ts';
 import { type Decided, decide } from '../../core/decision/decide.ts';
 import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import { GuardError } from '../../core/errors.ts';
@@ -19,7 +20,7 @@ import type { Asking } from './freeing.ts';
 import { LATER, MOVED, type Outcome } from './group-work.ts';
 import { holdDetails } from './hold-details.ts';
 import type { Learner } from './learner.ts';
-import type { LimitFacts } from './limits.ts';
+import { type LimitFacts, meteredBy } from './limits.ts';
 import { attributesOf, type Verdict } from './request.ts';
 import type { RunCase } from './run-cases.ts';
 import type { Shadows } from './shadow.ts';
@@ -56,6 +57,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
     else if (question === null || (each.run !== null && !stillApplies(each, each.run)))
       results[index] = LATER;
     else {
+      if (each.run !== null) each.shadow = shadowByNow(each, each.run);
       const shadow = shadows.judge(each, question, asking?.approvals ?? null);
       const made =
         asking === null || question === undefined
@@ -78,13 +80,25 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
 function stillApplies({ considered }: Case, run: RunCase): boolean {
   if (run.marks === run.run.marks) return true;
   const { asked } = run.run;
-  const { index, failed, held } = run.again();
-  return (
-    run.run.asked === asked &&
-    index === considered.index &&
-    failed === considered.failed &&
-    held?.index === considered.held?.index
-  );
+  const again = run.again();
+  return run.run.asked === asked && isSameRule(again, considered);
+}
+
+/**
+ * What the shadow finds by the marks that calls before it in this group have given the run. If another rule of it depends on
+ * what was not read, it judges nothing, because no call is put off for a shadow.
+ */
+function shadowByNow({ key, shadow }: Case, run: RunCase): Considered | null {
+  if (run.marks === run.run.marks) return shadow;
+  const { asked } = run.run;
+  const again = run.shadowAgain();
+  if (again === null || run.run.asked !== asked) return null;
+  if (shadow !== null && isSameRule(again, shadow)) return shadow;
+  return meteredBy(again, key.id) === null ? again : null;
+}
+
+function isSameRule(one: Considered, other: Considered): boolean {
+  return one.index === other.index && one.failed === other.failed && one.held?.index === other.held?.index;
 }
 
 /** Lets the run of a decided call follow it. `index` is the place of the call in its group. */

@@ -45,7 +45,10 @@ export class Run implements RunFacts {
     return { number: this.found.number, id: this.found.id };
   }
 
-  /** The names of its marks in the order of the alphabet, those of shadows left out. It is another list once it has more. */
+  /**
+   * The names of its marks in the order of the alphabet, those of shadows left out. It is another list once it has more
+   * marks, those of shadows included.
+   */
   get marks(): readonly string[] {
     return this.#marks;
   }
@@ -107,7 +110,7 @@ export class Run implements RunFacts {
     if (fresh.length === 0) return [];
     const marks = fresh.map(name => ({ run: this.found.number, shadow, name, ...by }));
     this.found.marks.push(...marks);
-    if (shadow === '') this.#marks = [...this.#marks, ...fresh].sort();
+    this.#marks = shadow === '' ? [...this.#marks, ...fresh].sort() : [...this.#marks];
     return marks;
   }
 }

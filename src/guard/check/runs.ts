@@ -130,9 +130,9 @@ export class Runs {
     this.#marks.push(...run.mark(marks, shadow, by));
   }
 
-  /** Remembers a call whose result the agent will report under this name. */
-  awaitResult(run: Run, name: string, { id: toolCallId }: AuditEntry): void {
-    this.#calls.push({ run: run.found.number, call: run.digest(callName(name)), toolCallId });
+  /** Remembers a call whose result the agent will report under this name, and whether a rule trusts the result. */
+  awaitResult(run: Run, name: string, { id: toolCallId }: AuditEntry, trusted: boolean): void {
+    this.#calls.push({ run: run.found.number, call: run.digest(callName(name)), toolCallId, trusted });
   }
 
   write(tx: Transaction): void {

@@ -64,6 +64,8 @@ export class Told {
 
   /** The result of a call. One that is not this caller's, or that no rule trusts, looks like an unknown one. */
   async byTool(principal: Principal, toolCallId: string, said: Json): Promise<void> {
+    // Whoever was revoked before this makes nothing known.
+    await this.#whileLive({ principal, surface: 'check', run: undefined }, async () => {});
     const run = await this.#runOfCall(principal, toolCallId);
     if (run === null) throw noSuchCall();
     await this.#learner.learn(run, principal.keyId, namedIn(said));
@@ -71,10 +73,9 @@ export class Told {
 
   /** The result of a coding agent's call, which it names as it did before. A call that no rule trusts says nothing. */
   async byAgentsTool(speaker: Speaker, resultName: string, said: Json): Promise<void> {
-    const run = await this.#runOf(speaker, async (tx, handle, digest) => {
-      const toolCallId = await takeCall(tx, handle.number, digest(callName(resultName)));
-      return toolCallId === null ? null : handle;
-    });
+    const run = await this.#runOf(speaker, async (tx, handle, digest) =>
+      (await takeCall(tx, handle.number, digest(callName(resultName)))) ? handle : null,
+    );
     if (run !== null) await this.#learner.learn(run, speaker.principal.keyId, namedIn(said));
   }
 
@@ -83,12 +84,8 @@ export class Told {
     speaker: Speaker,
     use: (tx: Transaction, run: RunHandle, digest: (text: string) => string) => Promise<RunHandle | null>,
   ): Promise<RunHandle | null> {
-    const { keyId, personId } = speaker.principal;
-    const people = personId === undefined ? [] : [PEOPLE_LOCK];
-    return this.#deps.db.transaction({ shared: [...people, POLICIES_LOCK, keyLock(keyId)] }, async tx => {
-      const now = this.#deps.now();
-      const live = await this.#usingKnown(tx, speaker, now);
-      if (live === null) return null;
+    return this.#whileLive(speaker, async (tx, live, credentials, now) => {
+      if (!(await this.#usesKnown(tx, live, credentials))) return null;
       const runs = new Runs(this.#deps);
       await runs.open(tx, [{ request: speaker, sessionEndsAt: live.sessionEndsAt }], now);
       runs.write(tx);
@@ -97,14 +94,26 @@ export class Told {
     });
   }
 
-  async #usingKnown(tx: Transaction, speaker: Speaker, now: number): Promise<Live | null> {
-    const credentials = await CredentialFacts.read(tx, [speaker]);
-    const live = credentials.live(speaker, now);
-    if (live === null) throw unauthenticated();
+  /** Gives back what `use` does, in a transaction in which the credential of the speaker stays valid. */
+  #whileLive<T>(
+    speaker: Speaker,
+    use: (tx: Transaction, live: Live, credentials: CredentialFacts, now: number) => Promise<T>,
+  ): Promise<T> {
+    const { keyId, personId } = speaker.principal;
+    const people = personId === undefined ? [] : [PEOPLE_LOCK];
+    return this.#deps.db.transaction({ shared: [...people, POLICIES_LOCK, keyLock(keyId)] }, async tx => {
+      const now = this.#deps.now();
+      const credentials = await CredentialFacts.read(tx, [speaker]);
+      const live = credentials.live(speaker, now);
+      if (live === null) throw unauthenticated();
+      return use(tx, live, credentials, now);
+    });
+  }
+
+  async #usesKnown(tx: Transaction, { key }: Live, credentials: CredentialFacts): Promise<boolean> {
     await this.#policies.load(tx, credentials.policyVersions());
-    const policy = this.#policies.get(live.key.policyId, live.key.policyVersion);
-    const shadow = shadowOf(live.key, this.#policies);
-    return policy?.usesKnown || shadow?.usesKnown ? live : null;
+    const policy = this.#policies.get(key.policyId, key.policyVersion);
+    return policy?.usesKnown === true || shadowOf(key, this.#policies)?.usesKnown === true;
   }
 
   async #runOfCall(principal: Principal, toolCallId: string): Promise<RunHandle | null> {

@@ -155,6 +155,7 @@ export const sessionRoutes: Route[] = [
     description: 'The token is shown in this answer only. A session never outlives its key.',
     body,
     bodyOptional: true,
+    bodyLimit: 'checkBodyLimit',
     answers: { 201: { description: 'The session, with its token.', schema: minted } },
     handle: async incoming => {
       const { services, body } = incoming;

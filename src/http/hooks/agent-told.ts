@@ -15,7 +15,7 @@ import type { DoorCall } from './door.ts';
 type Teller = Pick<AgentDoor, 'readPrompt' | 'readResult' | 'nameOf'> & { name: AgentName };
 
 /** What an event tells; null for an event that is about a call, or about nothing that is wanted. */
-export function toldIn(agent: Teller, event: JsonObject): 'prompt' | 'result' | null {
+export function toldIn(agent: Teller, event: JsonObject): ReturnType<typeof tells> {
   const row = AGENTS[agent.name];
   return tells(agent.nameOf === undefined ? eventName(event, row) : agent.nameOf(event), row);
 }
@@ -62,13 +62,15 @@ function resultNameOf(event: JsonObject, { call, args }: Pick<DoorCall, 'call' |
   return `call ${joinName(call.serverName, call.toolName)} ${canonicalJson(args ?? {})}`;
 }
 
-/** What an agent has told of a result, and the name of the call. */
+/** What an agent has told of a result or a failure, and the name of the call. */
 export function resultIn(agent: Teller, event: JsonObject): { name: string; said: Json } | null {
   const returned = agent.readResult?.(event) ?? null;
-  return returned === null ? null : { name: resultNameOf(event, returned), said: saidBy(returned.value) };
+  if (returned === null) return null;
+  const failed = toldIn(agent, event) === 'failure';
+  return { name: resultNameOf(event, returned), said: failed ? NOTHING : saidBy(returned.value) };
 }
 
-/** The result of a call that failed makes nothing known, and nor does any later one of the same name. */
+/** The result of a call that failed makes nothing known, and the call is over: no later result is taken for its own. */
 const NOTHING: Json = [];
 
 function saidBy(value: Json | undefined): Json {

@@ -189,6 +189,34 @@ for (const engine of await engines()) {
       expect((await judged(call)).shadows).toMatchObject([{ decision: 'deny', ruleIndex: 0 }]);
     });
 
+    const FETCHED: Rule[] = [{ tool: 'fetch', action: 'allow', marks: 'untrusted' }];
+    const sends = (when: string): Rule => ({ tool: 'send', action: 'allow', when });
+
+    test.each([
+      ['of the policy', [...FETCHED, ...ALLOW_ALL]],
+      ['of the shadow alone', ALLOW_ALL],
+    ])('marks %s are seen by the shadow in the same group', async (_, rules) => {
+      await setUp(rules, [...FETCHED, sends('!("untrusted" in marks)')]);
+      const named = (run: string, tool: string) => request(tool, { run });
+      const calls = [named('one', 'send'), named('one', 'fetch'), named('one', 'send'), named('two', 'send')];
+      expect(await decisions(...calls)).toEqual(['allow allow', 'allow allow', 'allow deny', 'allow allow']);
+      expect(await decisions(named('one', 'send'))).toEqual(['allow deny']);
+    });
+
+    test('where marks of the same group lead the shadow to what was not read, it judges nothing', async () => {
+      const shadow: Rule[] = [
+        ...FETCHED,
+        sends('!("untrusted" in marks)'),
+        { tool: 'send', action: 'allow', when: 'args.counts', limit: 'few' },
+        sends('known(args.to)'),
+      ];
+      await setUp(ALLOW_ALL, shadow, { few: { calls: 5, within: '1h' } });
+      const sent = (counts: boolean) => request('send', { args: { counts, to: 'ann' } });
+      const calls = [request('fetch'), sent(false), sent(true)];
+      expect(await decisions(...calls)).toEqual(['allow allow', 'allow none', 'allow none']);
+      expect(await decisions(sent(false), sent(true))).toEqual(['allow deny', 'allow allow']);
+    });
+
     test('shadows that take long are given up for the rest of the group, and put no call off', async () => {
       const when = 'args.list.all(x, args.list.all(y, x == y))';
       await setUp(ALLOW_ALL, [{ tool: '*', action: 'allow', when }]);

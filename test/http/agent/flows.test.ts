@@ -136,6 +136,29 @@ for (const engine of await engines()) {
       );
     });
 
+    test('a result is not taken of a credential that was revoked since', async () => {
+      const { key, keyId } = await service.newKey(RULES);
+      const { token, id } = await session(key);
+      const called = async (credential: string) => (await ask(credential, 'crm__find')).body.toolCallId;
+      const [ofSession, ofKey] = [await called(token), await called(key)];
+      const report = async (credential: string, toolCallId: string) =>
+        (await tell(credential, { toolCallId, text: 'ann@x.org' })).status;
+      expect(await report(token, ofSession)).toBe(202);
+      expect((await service.json('DELETE', `/v1/sessions/${id}`, key)).status).toBe(204);
+      expect(await report(token, ofSession)).toBe(401);
+      expect(await report(key, ofKey)).toBe(202);
+      expect((await service.admin('DELETE', `/keys/${keyId}`)).status).toBe(204);
+      expect(await report(key, ofKey)).toBe(401);
+    });
+
+    test('a session takes as many known values as it may, of any letters', async () => {
+      const { key } = await service.newKey(RULES);
+      const minted = (known: string[]) => service.json('POST', '/v1/sessions', key, { known });
+      for (const letter of ['a', '\u{1f600}'])
+        expect((await minted(new Array(256).fill(letter.repeat(512)))).status).toBe(201);
+      expect((await minted(new Array(257).fill('a'))).status).toBe(400);
+    });
+
     test('what a person approved is known once the call is made', async () => {
       const { key } = await service.newKey(RULES);
       await decision(key, 'web__fetch');
