@@ -65,6 +65,15 @@ export async function addKnown(
   return added.length === fresh.length;
 }
 
+/** How many values the runs of a key know together, ended runs included that are not removed yet. */
+export async function countKnownOf(db: Queries, keyId: string): Promise<number> {
+  const [row] = await db.all<{ known: number | null }>(
+    'SELECT CAST(SUM(known) AS bigint) AS known FROM runs WHERE key_id = $1',
+    [keyId],
+  );
+  return row?.known ?? 0;
+}
+
 /** Counts values for which a run has no room. */
 export async function countDropped(tx: Transaction, run: number, count: number): Promise<void> {
   await tx.run('UPDATE runs SET dropped = dropped + $2 WHERE number = $1', [run, count]);

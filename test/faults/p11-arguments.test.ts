@@ -52,8 +52,8 @@ const SPANNED: Patch = {
 /** Only a few characters of the arguments. */
 const REASONED: Patch = {
   file: 'src/guard/check/cases.ts',
-  find: 'const considered = consideredBy(ready, policy, annotations, now);',
-  replace: `const considered = consideredBy(ready, policy, annotations, now);
+  find: 'const considered = consider(policy, request.call, request.principal.scope, situation);',
+  replace: `const considered = consider(policy, request.call, request.principal.scope, situation);
   const { allow } = considered.passedOver;
   if (allow !== null) allow.ruleName = JSON.stringify(request.args).slice(0, 24);`,
 };

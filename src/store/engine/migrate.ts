@@ -22,7 +22,7 @@ import signOns from '../migrations/0020_sign_ons.sql' with { type: 'text' };
 import sessions from '../migrations/0021_sessions.sql' with { type: 'text' };
 import endedApprovals from '../migrations/0022_ended_approvals.sql' with { type: 'text' };
 import flows from '../migrations/0023_flows.sql' with { type: 'text' };
-import untrustedResults from '../migrations/0024_untrusted_results.sql' with { type: 'text' };
+import results from '../migrations/0024_results.sql' with { type: 'text' };
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 
 interface Migration {
@@ -52,7 +52,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 21, name: 'sessions', sql: sessions },
   { version: 22, name: 'ended approvals', sql: endedApprovals },
   { version: 23, name: 'flows', sql: flows },
-  { version: 24, name: 'untrusted results', sql: untrustedResults },
+  { version: 24, name: 'results', sql: results },
 ];
 
 const RETRY_MS = 1000;

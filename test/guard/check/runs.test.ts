@@ -2,9 +2,11 @@
 // the clock, and share one store with keys of their own. p29-flows.test.ts shows that no mark is missed.
 
 import { beforeEach, expect, test } from 'bun:test';
+import { namedIn } from '../../../src/core/flows/words.ts';
 import type { Rule } from '../../../src/core/policy/policy.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/core/time/duration.ts';
 import { LATER, type Outcome } from '../../../src/guard/check/group-work.ts';
+import { Learner } from '../../../src/guard/check/learner.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import { forgetRuns, listedRuns, requireRun } from '../../../src/guard/check/run-admin.ts';
@@ -13,6 +15,7 @@ import type { Deps } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { changeKey, createKey } from '../../../src/guard/keys.ts';
 import { inviteOperator } from '../../../src/guard/people/operators.ts';
+import { CallerTurns } from '../../../src/guard/rations/caller-turns.ts';
 import { mintSession } from '../../../src/guard/sessions.ts';
 import { addKnown, insertCalls } from '../../../src/store/known-values.ts';
 import { findAudit } from '../../../src/store/log/audit.ts';
@@ -230,5 +233,20 @@ await onEachEngine(store => {
     expect([await step(), await left(later)]).toEqual([true, [1, 1, 1, 1]]);
     expect([await step(), await left(later)]).toEqual([true, [1, 1, 0, 0]]);
     expect([await step(), await left(later)]).toEqual([false, none]);
+  });
+
+  test('the runs of a key know so many values together, and further ones are counted', async () => {
+    const learner = new Learner(deps, new CallerTurns(), undefined, 4);
+    const learned = async (name: string, text: string) => {
+      await one(key, 'page', name);
+      const { number, id } = (await listed()).find(each => each.name === name) as FoundRun;
+      await learner.learn({ number, id }, keyId, namedIn(text));
+      now += MINUTE;
+      const { known, dropped } = (await listed()).find(each => each.name === name) as FoundRun;
+      return [known, dropped];
+    };
+    expect(await learned('first', 'ann bob')).toEqual([3, 0]);
+    expect(await learned('second', 'ann bob')).toEqual([3, 0]);
+    expect(await learned('third', 'ann bob')).toEqual([0, 3]);
   });
 });
