@@ -2,9 +2,10 @@
 // document is what the routes say, and that `npm ci` brings little.
 
 import { describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { circlesIn, dashboardFaultOf, faultOf, importFaults, roomCirclesIn } from '../scripts/imports.ts';
+import { PROMISES } from '../scripts/promised.ts';
 import { needExtra } from './support/need.ts';
 
 /** A file and all that it imports, except what it loads when it needs it. */
@@ -96,6 +97,14 @@ test.each([
   ['api.ts', 'node:fs'],
 ])('so is one of the dashboard: %s imports %s', (file, target) => {
   expect(dashboardFaultOf(file, target)).not.toBeNull();
+});
+
+test('every promise that is listed has a test, and every test of a promise is of a listed one', () => {
+  const tested = readdirSync(join(import.meta.dirname, 'faults')).flatMap(
+    file => /^p(\d+)-.*\.test\.ts$/.exec(file)?.[1] ?? [],
+  );
+  const numbers = new Set(tested.map(each => `P${Number(each)}`));
+  expect([...numbers].sort()).toEqual(Object.keys(PROMISES).sort());
 });
 
 test('the table of locks in ARCHITECTURE.md has every lock, and no other', () => {
