@@ -11,13 +11,7 @@ from unittest import mock
 
 import toolgate
 from toolgate import AsyncToolgate, Toolgate
-from toolgate.integrations import (
-    crewai,
-    google_adk,
-    langchain,
-    openai_agents,
-    pydantic_ai,
-)
+from toolgate.integrations import crewai, google_adk, langchain, openai_agents, pydantic_ai
 
 from . import rude, stand_ins
 from .rude import Rude, told

@@ -14,8 +14,6 @@ from toolgate import AsyncToolgate, Toolgate
 from . import rude
 from .rude import Rude, told
 
-KIB_64 = 64 * 1024
-CALL = rude.ALLOW["toolCallId"]
 
 
 def runs(server):
