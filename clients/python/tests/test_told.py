@@ -15,7 +15,6 @@ from . import rude
 from .rude import Rude, told
 
 
-
 def runs(server):
     found = [re.search(rb"(?im)^toolgate-run: (.*)\r$", each) for each in server.requests]
     return [each and each.group(1).decode() for each in found]

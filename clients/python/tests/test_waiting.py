@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import toolgate
-from toolgate import ApprovalListener, guarded
+from toolgate import ApprovalListener
 
 from . import service
 
