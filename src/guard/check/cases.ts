@@ -20,7 +20,7 @@ import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
 import type { Run } from './run.ts';
-import { type RunCase, type RunOpener, settle } from './run-cases.ts';
+import { type RunCase, type RunOpener, remembers, settle } from './run-cases.ts';
 import type { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
 
@@ -79,12 +79,21 @@ export async function readGroup(
 ): Promise<Group> {
   const facts = await readFacts(deps, tx, requests, meters, memory.runs);
   const found = await withPolicies(tx, requests, facts, memory);
-  const opened = memory.runs.open(deps, tx, found, facts.now, facts.runs);
-  const runs = opened && (await opened);
+  const remember = facts.runs !== null || usesRuns(facts, memory);
+  const runs = remember ? await memory.runs.open(deps, tx, found, facts.now, facts.runs) : null;
   const cases = evaluated(found, requests, facts, memory.annotations, turns);
   if (runs !== null) await settle(tx, runs, cases.filter(isCase));
   const { definitions, now, limitTime } = facts;
   return { cases, definitions, runs, now, limitTime };
+}
+
+/** It asks the policies of the group, which are few, and not its calls. */
+function usesRuns({ credentials }: GroupFacts, { policies }: GroupMemory): boolean {
+  for (const { policyId, policyVersion } of credentials.policyVersions()) {
+    const policy = policies.get(policyId, policyVersion);
+    if (policy !== null && remembers(policy)) return true;
+  }
+  return false;
 }
 
 interface GroupFacts {

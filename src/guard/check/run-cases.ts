@@ -82,7 +82,8 @@ async function opened(runs: Runs, tx: Transaction, wanted: readonly Judged[], no
 
 const MOST_KEYS = 10_000;
 
-const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
+/** Whether anything is remembered of runs for a policy. */
+export const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
 
 interface Settled {
   key: { id: string };

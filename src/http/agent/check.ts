@@ -72,7 +72,7 @@ export const checkRoutes: Route[] = [
 function check(incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, request, body, startedAt, identifyMs, span } = incoming;
   const principal = agentOf(incoming);
-  return answer(services, principal, runOf(request), body, startedAt, identifyMs, span);
+  return answer(services, principal, runOf(request.headers), body, startedAt, identifyMs, span);
 }
 
 /**
@@ -86,7 +86,7 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   if (principal === undefined || headers.get('content-type') !== 'application/json') return null;
   const length = headers.get('content-length');
   if (length === null || Number(length) > Math.min(SMALL_BYTES, services.config.checkBodyLimit)) return null;
-  const run = runOf(request);
+  const run = runOf(headers);
   const { tracer } = services;
   const span = tracer === null ? undefined : beginSpan(tracer, PATH, request, startedAt);
   const answered = request.bytes().then(bytes => {

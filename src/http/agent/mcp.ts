@@ -79,7 +79,7 @@ function clientRequestOf(incoming: Incoming<unknown, unknown>): ClientRequest {
   // The runtime counts from this call on, and not from the client's last read.
   const reading = () => incoming.server.timeout(request, READ_SECONDS);
   const waiting = () => holdOpen(incoming);
-  const run = runOf(request);
+  const run = runOf(request.headers);
   return {
     request,
     principal,

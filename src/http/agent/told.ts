@@ -48,7 +48,7 @@ export const toldRoutes: Route[] = [
     handle: async incoming => {
       const { services, request, body } = incoming;
       const principal = agentOf(incoming);
-      const run = runOf(request);
+      const run = runOf(request.headers);
       const said = 'structured' in body ? (body.structured as Json) : bounded(body.text);
       try {
         if ('toolCallId' in body) await services.told.byTool(principal, body.toolCallId, said);

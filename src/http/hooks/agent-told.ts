@@ -28,7 +28,7 @@ export async function tell(agent: Teller, incoming: Incoming<JsonObject, unknown
   const speaker = {
     principal: agentOf(incoming),
     surface: agent.name,
-    run: runOf(request) ?? runNameIn(event),
+    run: runOf(request.headers) ?? runNameIn(event),
   };
   if (told === 'prompt') {
     const text = wordsOfPerson(agent, event);

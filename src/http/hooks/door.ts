@@ -148,7 +148,7 @@ export function namedQuestion(
     call,
     args,
     referenceId,
-    run: runOf(request) ?? run,
+    run: runOf(request.headers) ?? run,
     resultName,
     startedAt,
     span,

@@ -8,7 +8,7 @@ const RUN_HEADER = 'Toolgate-Run';
 const LOOKED_UP = RUN_HEADER.toLowerCase();
 
 /** The name of the run; undefined if none is named. It throws if the name cannot be one. */
-export function runOf({ headers }: Pick<Request, 'headers'>): string | undefined {
+export function runOf(headers: Headers): string | undefined {
   const name = headers.get(LOOKED_UP);
   return name === null ? undefined : requireRunName(name, `/${RUN_HEADER}`);
 }
