@@ -323,6 +323,8 @@ test('a call behind our MCP proxy marks the run of the agent, and its result is 
     { tool: 'files__contacts', action: 'allow', known: 'results' },
     { tool: 'files__mail', action: 'allow', when: '!("untrusted" in marks) || known(args.to)' },
     { tool: 'files__mail', action: 'require_approval' },
+    { tool: 'files__post', action: 'allow', when: 'known(args.to)' },
+    { tool: 'files__post', action: 'require_approval' },
     { tool: 'send', action: 'allow', when: '!("untrusted" in marks) || known(args.to)' },
   ];
   const policy = await service.admin('POST', '/policies', { name, rules });
@@ -345,6 +347,9 @@ test('a call behind our MCP proxy marks the run of the agent, and its result is 
   const mail = (to: string) => ({ ...web, tool_name: 'mcp__toolgate__files__mail', tool_input: { to } });
   expect(await post(mail('eve@example.com'))).toContain('It waits for the approval');
   expect(await post(mail(to))).not.toContain('deny');
+  // Where marks do not matter, the proxy alone asks.
+  const put = { ...web, tool_name: 'mcp__toolgate__files__post', tool_input: { to: 'eve@example.com' } };
+  expect(await post(put)).toContain('The MCP proxy asks for the approval');
 });
 
 test('prompts and results leave no entry, and half a marker is nowhere', async () => {

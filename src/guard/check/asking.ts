@@ -121,7 +121,10 @@ function questionsOf(
   for (const index of turns.order(askers.map(each => each.request))) {
     const each = askers[index] as Case;
     const digest = digestWithin(deps, slice, each.request);
-    questions.set(each, digest === null ? null : questionOf(each, digest, definitions));
+    // Who takes care of a call with a run may depend on further evaluations of its conditions.
+    const hasTime = each.run === null || !slice.isUsedUp;
+    const question = digest !== null && hasTime ? () => questionOf(each, digest, definitions) : null;
+    questions.set(each, question && slice.spend(question));
   }
   return questions;
 }
@@ -135,14 +138,12 @@ function questionOf(each: Case, argsDigest: string, definitions: DefinitionFacts
 
 /**
  * A rule that names its approvers is not put to the person at a terminal. The proxy sees the call in a run of its own,
- * which may have met nothing: where a call without marks, whose values are all known, would not be asked about in the same
- * way, nobody would ask.
+ * which may have no marks: where marks decide, it might ask nobody.
  */
-function receiverOf({ request: { handedTo }, considered, run }: Case, rule: Rule): HandedTo | null {
+function receiverOf({ request: { handedTo }, run }: Case, rule: Rule): HandedTo | null {
   if (handedTo === undefined || (handedTo === 'terminal' && rule.approvers !== undefined)) return null;
   if (handedTo !== 'proxy' || run === null) return handedTo;
-  const { index, held } = run.unmarked();
-  return index === considered.index && held?.index === considered.held?.index ? handedTo : null;
+  return run.marksMatter() ? null : handedTo;
 }
 
 /**

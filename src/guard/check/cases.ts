@@ -253,7 +253,7 @@ function runCase(
     marks: run.marks,
     unsettled,
     again: () => consider(policy, call, principal.scope, situation),
-    unmarked: () => consider(policy, call, principal.scope, { ...situation, run: UNMARKED }),
+    marksMatter: () => [true, false].some(isKnown => marksMatter(policy, request, situation, isKnown)),
     shadowAgain: () => judge?.() ?? null,
   };
 }
@@ -266,7 +266,20 @@ function shadowIn(
   return () => considerShadow(policy, request, situation);
 }
 
-const UNMARKED: RunFacts = { marks: [], knows: () => true };
+/** `isKnown` is said of all values: it is not looked up what another run knows. */
+function marksMatter(
+  policy: CompiledPolicy,
+  { call, principal }: CheckRequest,
+  situation: Situation,
+  isKnown: boolean,
+): boolean {
+  const [own, none] = [situation.run?.marks ?? [], []].map(marks => {
+    const run: RunFacts = { marks, knows: () => isKnown };
+    const { index, held } = consider(policy, call, principal.scope, { ...situation, run });
+    return `${index} ${held?.index}`;
+  });
+  return own !== none;
+}
 
 /** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */
 function situationOf(

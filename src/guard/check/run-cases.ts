@@ -19,8 +19,8 @@ export interface RunCase {
   /** Whether conditions have asked for values that were not read yet. */
   unsettled: boolean;
   again: () => Considered;
-  /** What would be found in a run without marks in which every value is known. */
-  unmarked: () => Considered;
+  /** Whether another rule would apply in a run that knows the same and has no marks. */
+  marksMatter: () => boolean;
   shadowAgain: () => Considered | null;
 }
 
