@@ -1,6 +1,3 @@
 -- The result of a coding agent's call makes values known if `trusted` is 1, or null as in calls of the version before, and if
 -- no other call of its name has 0 there.
 ALTER TABLE run_calls ADD COLUMN trusted bigint;
-
--- How many values the runs of a key know together is counted from the index alone.
-CREATE INDEX runs_known ON runs (key_id, known);
