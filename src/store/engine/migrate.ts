@@ -23,6 +23,7 @@ import sessions from '../migrations/0021_sessions.sql' with { type: 'text' };
 import endedApprovals from '../migrations/0022_ended_approvals.sql' with { type: 'text' };
 import flows from '../migrations/0023_flows.sql' with { type: 'text' };
 import results from '../migrations/0024_results.sql' with { type: 'text' };
+import knownOfKeys from '../migrations/0025_known_of_keys.sql' with { type: 'text' };
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 
 interface Migration {
@@ -53,6 +54,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 22, name: 'ended approvals', sql: endedApprovals },
   { version: 23, name: 'flows', sql: flows },
   { version: 24, name: 'results', sql: results },
+  { version: 25, name: 'known of keys', sql: knownOfKeys },
 ];
 
 const RETRY_MS = 1000;
