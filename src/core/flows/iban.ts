@@ -4,7 +4,7 @@
 /** As a form: in small letters, without blanks. */
 const SHAPE = /^[a-z]{2}[0-9]{2}[a-z0-9]{11,30}$/;
 
-/** How long the IBANs of a country are, by the IBAN registry of SWIFT, release 99. Other countries may come to have them. */
+/** How long the IBANs of a country are, by the IBAN registry of SWIFT. Other countries may come to have them. */
 const LENGTHS: Record<string, number> = Object.fromEntries(
   `ad24 ae23 al28 at20 az28 ba20 be16 bg22 bh22 bi27 br29 by28 ch21 cr22 cy28 cz24 de22 dj27 dk18 do28 ee20 eg29 es24 fi18 fk18 fo18
    fr27 gb22 ge22 gi23 gl18 gr27 gt28 hn28 hr21 hu28 ie22 il23 iq23 is26 it27 jo30 kw30 kz20 lb28 lc32 li21 lt20 lu20 lv21 ly25 mc27
