@@ -59,6 +59,15 @@ test('while strangers name slow addresses, well-known clients do not wait for th
   await Promise.all(slow);
 });
 
+test('requests of one person for the same document at the same time count once', async () => {
+  const documents = new ClientDocuments({ allowPrivate: false });
+  const asked = Array.from({ length: 30 }, () =>
+    refusal(documents.find('https://127.0.0.1:1/a.json', 'ann')),
+  );
+  const codes = (await Promise.all(asked)).map(({ code }) => code);
+  expect([...new Set(codes)]).toEqual(['invalid_input']);
+});
+
 test('an address in our own network is not asked', async () => {
   const requests: string[] = [];
   await using server = Bun.serve({

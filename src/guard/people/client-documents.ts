@@ -72,6 +72,8 @@ export class ClientDocuments {
   readonly #kept = new Map<string, Kept>();
   readonly #underWay = new Map<string, Promise<ClientDocument>>();
   readonly #fetches = new RateLimit(FETCHES_PER_MINUTE, null);
+  /** By person and address. */
+  readonly #admitted = new Map<string, Promise<void>>();
 
   constructor(rules: TargetRules, now = () => performance.now()) {
     this.#rules = rules;
@@ -87,8 +89,18 @@ export class ClientDocuments {
     if (kept !== undefined && kept.until > this.#now()) return kept.document;
     const underWay = this.#underWay.get(url);
     if (underWay !== undefined) return underWay;
-    await this.#fetches.admit(personId, this.#now());
+    await this.#admit(url, personId);
     return this.#underWay.get(url) ?? this.#begin(url);
+  }
+
+  /** Requests of a person for the same document at the same time count once, as they share one fetch. */
+  #admit(url: string, personId: string): Promise<void> {
+    const name = `${personId} ${url}`;
+    const before = this.#admitted.get(name);
+    if (before !== undefined) return before;
+    const admitted = this.#fetches.admit(personId, this.#now()).finally(() => this.#admitted.delete(name));
+    this.#admitted.set(name, admitted);
+    return admitted;
   }
 
   #begin(url: string): Promise<ClientDocument> {
