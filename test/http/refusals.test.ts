@@ -244,8 +244,10 @@ describe('413', () => {
     }
   });
 
-  test('other bodies over 64 KiB, policies over 8 MiB', async () => {
-    const label = 'x'.repeat(64 * 1024);
+  test('other bodies over 64 KiB, those of sessions over 1 MiB, policies over 8 MiB', async () => {
+    const name = 'x'.repeat(64 * 1024);
+    expectProblem(await service.admin('POST', '/keys', { name }), 413, 'too_large');
+    const label = 'x'.repeat(MIB);
     expectProblem(await service.json('POST', '/v1/sessions', key, { label }), 413, 'too_large');
     const rules = Array.from({ length: 10_000 }, (_, n) => ({
       tool: `${'x'.repeat(200)}${n}`,
