@@ -6,7 +6,7 @@ import { type Considered, consider } from '../../core/decision/consider.ts';
 import type { Drift } from '../../core/decision/decide.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
-import type { RunFacts, Situation } from '../../core/policy/situation.ts';
+import type { Situation } from '../../core/policy/situation.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import type { PersonFacts } from '../../store/people.ts';
@@ -20,7 +20,7 @@ import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest } from './request.ts';
 import type { Run } from './run.ts';
-import { type RunCase, type RunOpener, remembers, settle } from './run-cases.ts';
+import { marksMatter, type RunCase, type RunOpener, remembers, settle } from './run-cases.ts';
 import type { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
 
@@ -264,21 +264,6 @@ function shadowIn(
   situation: Situation,
 ): () => Considered | null {
   return () => considerShadow(policy, request, situation);
-}
-
-/** `isKnown` is said of all values: it is not looked up what another run knows. */
-function marksMatter(
-  policy: CompiledPolicy,
-  { call, principal }: CheckRequest,
-  situation: Situation,
-  isKnown: boolean,
-): boolean {
-  const [own, none] = [situation.run?.marks ?? [], []].map(marks => {
-    const run: RunFacts = { marks, knows: () => isKnown };
-    const { index, held } = consider(policy, call, principal.scope, { ...situation, run });
-    return `${index} ${held?.index}`;
-  });
-  return own !== none;
 }
 
 /** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */

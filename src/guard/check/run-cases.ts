@@ -1,9 +1,10 @@
 // The runs of the calls of a group: which of them have one, and how their rules are found once more, after the values that
 // conditions ask about were read.
 
-import type { Considered } from '../../core/decision/consider.ts';
+import { type Considered, consider } from '../../core/decision/consider.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
+import type { RunFacts, Situation } from '../../core/policy/situation.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { Deps } from '../deps.ts';
 import { type Metered, meteredBy } from './limits.ts';
@@ -115,4 +116,19 @@ function isSettled(each: Settled): boolean {
   each.shadow = run.shadowAgain();
   each.metered = meteredBy(each.considered, each.key.id);
   return run.run.asked === before;
+}
+
+/** Whether another rule would apply in a run without marks. `isKnown` is said of all values, since nobody looks up others’. */
+export function marksMatter(
+  policy: CompiledPolicy,
+  { call, principal }: CheckRequest,
+  situation: Situation,
+  isKnown: boolean,
+): boolean {
+  const [own, none] = [situation.run?.marks ?? [], []].map(marks => {
+    const run: RunFacts = { marks, knows: () => isKnown };
+    const { index, held } = consider(policy, call, principal.scope, { ...situation, run });
+    return `${index} ${held?.index}`;
+  });
+  return own !== none;
 }
