@@ -81,11 +81,35 @@ export const trusting: Manner = (socket, request, earlier) => {
   said(socket, request, earlier);
 };
 
+/**
+ * Allows every call, trusts what its tool returns, and has it looked at: each `canary` is hidden, and a result with
+ * `poison` is withheld.
+ */
+export const looking: Manner = (socket, request, earlier) => {
+  const verdict = JSON.stringify({ ...ALLOW, known: 'results', results: true });
+  if (request.startsWith('POST /v1/results ')) answer(200, guarded(request))(socket, request, earlier);
+  else if (request.startsWith('POST /v1/told ')) trusting(socket, request, earlier);
+  else answer(200, verdict)(socket, request, earlier);
+};
+
+const WITHHELD = { content: [{ type: 'text', text: 'It is withheld.' }], isError: true };
+
+function guarded(request: string): string {
+  const text = JSON.stringify((bodyOf(request) as { result: object }).result);
+  return text.includes('poison') ? JSON.stringify(WITHHELD) : text.replaceAll('canary', '[hidden: birds]');
+}
+
 /** What the requests to `/v1/told` said. */
-export function told({ requests }: Rude): unknown[] {
-  return requests
-    .filter(each => each.startsWith('POST /v1/told '))
-    .map(each => JSON.parse(Buffer.from(each.slice(each.indexOf('\r\n\r\n')), 'latin1').toString()));
+export const told = (server: Rude) => bodiesTo('/v1/told', server);
+/** What was to be looked at. */
+export const lookedAt = (server: Rude) => bodiesTo('/v1/results', server);
+
+function bodiesTo(path: string, { requests }: Rude): unknown[] {
+  return requests.filter(each => each.startsWith(`POST ${path} `)).map(bodyOf);
+}
+
+function bodyOf(request: string): unknown {
+  return JSON.parse(Buffer.from(request.slice(request.indexOf('\r\n\r\n')), 'latin1').toString());
 }
 
 /** The beginning of an allow, and then nothing more. */

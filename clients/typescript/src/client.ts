@@ -1,5 +1,5 @@
-// The client: asks for verdicts, turns anything but an allow into an error where asked to, tells what was said and
-// returned, and manages the sessions of a key. Sending and retrying are exchange.ts's, waiting for a person is listener.ts's.
+// The client: asks for verdicts, turns anything but an allow into an error where asked to, has results looked at, tells what
+// was said and returned, and manages the sessions of a key. Sending and retrying are exchange.ts's, waiting for a person is listener.ts's.
 
 import { type Settings, settingsFrom, type ToolgateOptions, wantRun } from './config.ts';
 import { wantTimeout } from './deadline.ts';
@@ -8,6 +8,7 @@ import type { ApprovalOutcome } from './event.ts';
 import { type Ask, exchange, wantRetries } from './exchange.ts';
 import { type GuardedOptions, guarded } from './guarded.ts';
 import type { ApprovalListener } from './listener.ts';
+import { GUARDED_LIMIT, isLookedAt, readGuarded, resultBody, type WithheldResult } from './results.ts';
 import {
   type CreatedSession,
   type NewSession,
@@ -133,6 +134,30 @@ export class Toolgate {
       // What is not known is asked about, or refused: that is safe, and no reason to lose a result.
       return false;
     }
+  }
+
+  /**
+   * What may be passed on of an MCP result that an allowed call brought back: where the verdict says `results`, the service
+   * looks at it, and hides or withholds what the policy says. Else it is the result itself, and nothing is sent. Throws if
+   * nobody could look at it: pass on nothing then. Wait for it before the model, or anybody else, has the result.
+   */
+  async guardResult<R extends object>(
+    verdict: AllowVerdict,
+    result: R,
+    options: CallOptions = {},
+  ): Promise<R | WithheldResult> {
+    if (!isLookedAt(verdict)) return result;
+    return this.#ask(
+      {
+        method: 'POST',
+        path: '/v1/results',
+        body: resultBody(verdict, result),
+        expected: { status: 200, read: readGuarded(result), limit: GUARDED_LIMIT },
+        // Looking at a result twice changes nothing.
+        repeatable: true,
+      },
+      options,
+    );
   }
 
   async createSession(session: NewSession = {}, options: CallOptions = {}): Promise<CreatedSession> {

@@ -104,6 +104,29 @@ function tellModel(error: ToolgateError | null): string {
   return `Not done: there is no verdict on this call (${error?.code ?? 'no_verdict'}). Tell the user.`;
 }
 
+/**
+ * A tool was run, and what it returned or threw is withheld, or a part of what it threw. The message may be passed on: it is
+ * the policy's reason, what is left of the tool's error, or says that nobody could look at the result; then `cause` is the
+ * error of the client.
+ */
+export class ToolResultWithheld extends ToolgateError {
+  override readonly name = 'ToolResultWithheld';
+
+  constructor(said: string | { cause: unknown }) {
+    if (typeof said === 'string') super('withheld', said);
+    else {
+      // Whatever else was thrown may quote the result.
+      const known = said.cause instanceof ToolgateError ? said.cause : null;
+      super(known?.code ?? 'no_answer', tellUnseen(known), known === null ? {} : { cause: known });
+    }
+  }
+}
+
+function tellUnseen(error: ToolgateError | null): string {
+  const why = error?.code === 'too_large' ? 'it is larger than 6 MiB' : 'nobody could look at it';
+  return `The tool was run, but its result is withheld: ${why} (${error?.code ?? 'no_answer'}). Tell the user.`;
+}
+
 /** The service answered, and its answer is an error. */
 export class RequestRefused extends ToolgateError {
   override readonly name: string = 'RequestRefused';

@@ -1,9 +1,11 @@
 // Wrapping: a function that runs only behind an allow. What was judged is what runs: arguments that change
-// while the verdict is on its way stop the call. What a trusted tool returned is reported before the caller has it.
+// while the verdict is on its way stop the call. What came of it is looked at where the policy wants it, and reported where
+// the tool is trusted, before the caller has it.
 
 import { type Args, Toolgate } from './client.ts';
 import { InvalidRequest } from './errors.ts';
 import type { ApprovalListener } from './listener.ts';
+import { passageOf, passing } from './passing.ts';
 
 export interface GuardedOptions<P extends unknown[]> {
   /** The arguments to be judged, from the function's parameters; else its single parameter, an object. */
@@ -34,9 +36,7 @@ export function guarded<P extends unknown[], R>(
         : await gate.guardAndWait(server, tool, args, { ...bounds, listener });
     if (JSON.stringify(argsOf(...params)) !== judged)
       throw refused('The arguments changed while the verdict was on its way.');
-    const result = await fn.apply(this, params);
-    await gate.report(verdict, result, { signal: bounds.signal });
-    return result;
+    return passing(passageOf(gate, verdict, { signal: bounds.signal }), () => fn.apply(this, params));
   };
 }
 

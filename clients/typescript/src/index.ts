@@ -28,6 +28,7 @@ export {
   ToolCallPending,
   ToolCallRefused,
   ToolgateError,
+  ToolResultWithheld,
   Unauthenticated,
   type WebhookFault,
   WebhookRejected,
@@ -44,6 +45,7 @@ export type {
 export { type GuardedOptions, guarded } from './guarded.ts';
 export { ApprovalListener, type ListenerOptions, type WaitOptions } from './listener.ts';
 export { type Inclusion, type InclusionProof, verifyInclusion } from './proof.ts';
+export type { WithheldResult } from './results.ts';
 export type { CreatedSession, NewSession, Session } from './session.ts';
 export type { AllowVerdict, DenyVerdict, PendingVerdict, Verdict } from './verdict.ts';
 export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './webhook.ts';

@@ -33,6 +33,13 @@ export function count(fields: Fields, name: string): number {
   throw new ShapeFault(`"${name}" is not a whole number`);
 }
 
+/** A field that is true, or that is not there. */
+export function isSet(fields: Fields, name: string): boolean {
+  const value = own(fields, name);
+  if (value === undefined || typeof value === 'boolean') return value === true;
+  throw new ShapeFault(`"${name}" is neither true nor false`);
+}
+
 export function oneOf<T extends string>(fields: Fields, name: string, values: readonly T[]): T {
   const value = own(fields, name);
   const found = values.find(each => each === value);

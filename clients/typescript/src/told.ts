@@ -1,6 +1,7 @@
 // What the service is told besides calls: the person's words, and what trusted tools returned. A result is bounded here;
 // what a person said is sent as it is.
 
+import { plainOf } from './plain.ts';
 import type { AllowVerdict } from './verdict.ts';
 
 /** What the service takes, in bytes of UTF-8. */
@@ -30,13 +31,6 @@ export function tellingOf(result: unknown): Telling | null {
     default:
       return null;
   }
-}
-
-/** As JSON has it: without functions, with dates as text. Undefined where JSON has nothing. */
-function plainOf(result: unknown): unknown {
-  if (typeof result === 'string') return result;
-  const json = JSON.stringify(result);
-  return json === undefined ? undefined : JSON.parse(json);
 }
 
 function textOf(text: string): Telling | null {

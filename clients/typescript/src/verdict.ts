@@ -1,7 +1,7 @@
 // The verdict: its shape, and reading one strictly. An answer that is not exactly a verdict is invalid; a guard
 // that guesses would guess "allow" one day.
 
-import { count, fieldsOf, id, oneOf, own, text } from './shape.ts';
+import { count, fieldsOf, id, isSet, oneOf, own, text } from './shape.ts';
 
 export interface AllowVerdict {
   decision: 'allow';
@@ -12,6 +12,8 @@ export interface AllowVerdict {
   latencyMs: number;
   /** That the rule trusts what the tool returns: `report` tells it to the service. */
   known?: 'results';
+  /** That the policy has a say about what the tool returns: `guardResult` gives what may be passed on. */
+  results?: true;
   /** Only from `guardAndWait`: what the person wrote who approved the call, if anything. */
   note?: string;
 }
@@ -54,7 +56,8 @@ export function readVerdict(value: unknown): Verdict {
   if (decision === 'allow') {
     // What a later service may say here is not for this client; the call is allowed all the same.
     const known = own(fields, 'known') === 'results' ? { known: 'results' as const } : {};
-    return { decision, reason, policyId, toolCallId, latencyMs, ...known };
+    const results = isSet(fields, 'results') ? { results: true as const } : {};
+    return { decision, reason, policyId, toolCallId, latencyMs, ...known, ...results };
   }
   const [referenceId, message] = [id(fields, 'referenceId'), text(fields, 'message')];
   return { decision, reason, policyId, toolCallId, referenceId, message, latencyMs };

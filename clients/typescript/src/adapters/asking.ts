@@ -1,11 +1,18 @@
 // What the adapters of all frameworks share: a tool call is judged on a copy of its arguments, and the tool may then run
 // with that copy only. Whatever is no allow becomes a ToolCallRefused, whose message is written for the model. How a
-// framework hands that message to its model is each adapter's matter. What the tool then returned is given to the permit,
-// which reports it where the tool is trusted.
+// framework hands that message to its model is each adapter's matter. What the tool then returned or threw is given to the
+// permit, which says what the model may have of it.
 
 import { type Args, Toolgate } from '../client.ts';
-import { InvalidConfiguration, ToolCallDenied, ToolCallPending, ToolCallRefused } from '../errors.ts';
+import {
+  InvalidConfiguration,
+  ToolCallDenied,
+  ToolCallPending,
+  ToolCallRefused,
+  ToolResultWithheld,
+} from '../errors.ts';
 import type { ApprovalListener } from '../listener.ts';
+import { type Passage, passageOf } from '../passing.ts';
 import type { AllowVerdict } from '../verdict.ts';
 import { copyOf } from './copy.ts';
 
@@ -20,11 +27,10 @@ export interface GuardToolsOptions {
   timeoutMs?: number | undefined;
 }
 
-export interface Permit<A> {
+/** Whatever cannot be looked at is withheld: its passage throws ToolResultWithheld, or the reason of a signal that aborted. */
+export interface Permit<A> extends Passage {
   /** To run the tool with. */
   args: A;
-  /** To be given what the tool returned, before the model has it. Never throws. */
-  report: (result: unknown) => Promise<unknown>;
 }
 
 /**
@@ -69,11 +75,28 @@ export function asking({ server, gate = new Toolgate(), listener, timeoutMs }: G
       signal?.throwIfAborted();
       const judged = copyOf(args);
       const verdict = await verdictOn(tool, objectOf(judged), signal);
-      return { args: judged, report: result => gate.report(verdict, result, { signal }) };
+      return { args: judged, ...withholding(passageOf(gate, verdict, { signal }), signal) };
     } catch (error) {
       signal?.throwIfAborted();
       throw new ToolCallRefused(error);
     }
+  };
+}
+
+function withholding({ isLookedAt, passOn, passError }: Passage, signal: AbortSignal | undefined): Passage {
+  const orWithhold = async (passed: Promise<unknown>) => {
+    try {
+      return await passed;
+    } catch (cause) {
+      if (cause instanceof ToolResultWithheld) throw cause;
+      signal?.throwIfAborted();
+      throw new ToolResultWithheld({ cause });
+    }
+  };
+  return {
+    isLookedAt,
+    passOn: (...params) => orWithhold(passOn(...params)),
+    passError: error => orWithhold(passError(error)),
   };
 }
 

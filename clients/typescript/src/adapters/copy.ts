@@ -3,6 +3,7 @@
 // instance of a class) would be judged as something other than what the tool gets.
 
 import { InvalidRequest } from '../errors.ts';
+import { isPlain } from '../plain.ts';
 
 export function copyOf<A>(args: A): A;
 export function copyOf(value: unknown): unknown {
@@ -26,10 +27,4 @@ export function copyOf(value: unknown): unknown {
     null,
     'invalid_request',
   );
-}
-
-/** Also of another realm, whose Object is not ours. */
-function isPlain(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

@@ -1,6 +1,7 @@
 // Objects of tools that are run by `execute`, with the abort signal in its second parameter: those of the Vercel AI SDK
-// and of Mastra. A refusal is thrown.
+// and of Mastra. A refusal is thrown, and so is that a result is withheld.
 
+import { passing } from '../passing.ts';
 import { type Ask, asking, type GuardToolsOptions } from './asking.ts';
 import { mapTools, replaced, unguardable } from './tools.ts';
 
@@ -27,23 +28,29 @@ function guarded(name: string, tool: ExecutableTool, ask: Ask): ExecutableTool {
   if (isGenerator(tool.execute))
     return replaced(tool, {
       async *execute(input, options) {
-        const { args, report } = await ask(name, input, options?.abortSignal);
+        const permit = await ask(name, input, options?.abortSignal);
+        const results = () => tool.execute(permit.args, options) as AsyncIterable<unknown>;
+        if (permit.isLookedAt) {
+          // Each of them shows a part of what the last one may not.
+          yield await passing(permit, () => lastOf(results()));
+          return;
+        }
         let last: unknown;
-        for await (const each of tool.execute(args, options) as AsyncIterable<unknown>) {
+        for await (const each of results()) {
           last = each;
           yield each;
         }
         // Only then is the last one the result, which the model gets.
-        await report(last);
+        await permit.passOn(last);
       },
     });
   return replaced(tool, {
     async execute(input, options) {
-      const { args, report } = await ask(name, input, options?.abortSignal);
-      const returned = tool.execute(args, options);
-      const result = await (isIterable(returned) ? lastOf(returned) : returned);
-      await report(result);
-      return result;
+      const permit = await ask(name, input, options?.abortSignal);
+      return passing(permit, () => {
+        const returned = tool.execute(permit.args, options);
+        return isIterable(returned) ? lastOf(returned) : returned;
+      });
     },
   });
 }

@@ -1,8 +1,11 @@
 // LangChain. Every tool class runs its function by `_call`, with the arguments as the schema has made them. A refusal is
-// the tool's content, in a message of status `error`: an error that is thrown would end most runs.
+// the tool's content, in a message of status `error`: an error that is thrown would end most runs. So is the reason why a
+// result is withheld.
 
-import { ToolCallRefused } from '../errors.ts';
+import { ToolCallRefused, ToolResultWithheld } from '../errors.ts';
+import { type Passage, running } from '../passing.ts';
 import { type Ask, asking, type GuardToolsOptions, type Permit } from './asking.ts';
+import { passedOn } from './langchain-result.ts';
 import { mapTools, replaced, type Tools, unguardable } from './tools.ts';
 
 export type { GuardToolsOptions } from './asking.ts';
@@ -31,18 +34,23 @@ function guarded(tool: StructuredTool, ask: Ask): StructuredTool {
   const behindGuard =
     (onRefusal: () => void): StructuredTool['_call'] =>
     async (args, manager, config) => {
+      const isPair = tool.responseFormat === 'content_and_artifact';
+      const tell = (error: unknown) => {
+        if (!(error instanceof ToolCallRefused || error instanceof ToolResultWithheld)) throw error;
+        onRefusal();
+        return isPair ? [error.message, undefined] : error.message;
+      };
       let permit: Permit<unknown>;
       try {
         permit = await ask(tool.name, args, config?.signal);
       } catch (error) {
-        if (!(error instanceof ToolCallRefused)) throw error;
-        onRefusal();
-        return tool.responseFormat === 'content_and_artifact' ? [error.message, undefined] : error.message;
+        return tell(error);
       }
-      const result = await tool._call(permit.args, manager, config);
-      if (isGenerator(result)) return reporting(result, tool, permit);
-      await permit.report(contentOf(tool, result));
-      return result;
+      const passage = { ...permit, passError: passErrorOf(permit) };
+      const result = await running(passage, () => tool._call(permit.args, manager, config));
+      if (!isGenerator(result)) return passedOn(result, isPair, passage).catch(tell);
+      if (!permit.isLookedAt) return reporting(result, isPair, passage);
+      return passedOn(await running(passage, () => endOf(result)), isPair, passage).catch(tell);
     };
 
   return replaced(tool, {
@@ -61,27 +69,29 @@ function guarded(tool: StructuredTool, ask: Ask): StructuredTool {
   });
 }
 
+/** An interrupt and the like are told to the graph by being thrown: they are no error, and no model sees them. */
+function passErrorOf({ passError }: Passage): Passage['passError'] {
+  return async error => {
+    const isOfGraph = (error as { is_bubble_up?: unknown } | null)?.is_bubble_up === true;
+    return isOfGraph ? error : passError(error);
+  };
+}
+
 /** A tool that streams: what it returns at its end is the result. */
-async function* reporting(
-  steps: AsyncGenerator,
-  tool: StructuredTool,
-  permit: Permit<unknown>,
-): AsyncGenerator {
+async function* reporting(steps: AsyncGenerator, isPair: boolean, passage: Passage): AsyncGenerator {
   const result = yield* steps;
-  await permit.report(contentOf(tool, result));
-  return result;
+  return passedOn(result, isPair, passage);
+}
+
+/** The same where results are looked at: a step may show what the result may not, so none is shown. */
+async function endOf(steps: AsyncGenerator): Promise<unknown> {
+  let step = await steps.next();
+  while (step.done !== true) step = await steps.next();
+  return step.value;
 }
 
 function isGenerator(result: unknown): result is AsyncGenerator {
   return typeof result === 'object' && result !== null && Symbol.asyncIterator in result && 'next' in result;
-}
-
-/** What the model gets to see: not the artifact, and of a message that the tool made itself, its content. */
-function contentOf({ responseFormat }: StructuredTool, result: unknown): unknown {
-  const shown = responseFormat === 'content_and_artifact' && Array.isArray(result) ? result[0] : result;
-  if (typeof shown !== 'object' || shown === null || !('tool_call_id' in shown)) return shown;
-  const { status, content } = shown as { status?: unknown; content?: unknown };
-  return status === 'error' ? undefined : content;
 }
 
 /** Whether `invoke` is the one of the base class, which defines `call` as well and leaves `_call` to the others. */

@@ -5,7 +5,7 @@
 // before the tool runs (read in @openai/agents 0.20): there, a tool is stopped whose schema has changed what was judged.
 // `invoke` also makes a text of an error, which may quote the arguments: such a text is not reported as the tool's result.
 
-import { InvalidRequest, ToolCallRefused } from '../errors.ts';
+import { InvalidRequest, ToolCallRefused, ToolResultWithheld } from '../errors.ts';
 import { type Ask, asking, type GuardToolsOptions, type Permit } from './asking.ts';
 import { mapTools, replaced, type Tools, unguardable } from './tools.ts';
 
@@ -53,12 +53,16 @@ function guarded(tool: FunctionTool, ask: Ask): FunctionTool {
         throw stopped[0];
       });
       // The text is the one that was judged.
-      const result = await tool.invoke(context, input, watched).catch(error => {
-        if (error !== stopped[0]) throw error;
+      const result = await tool.invoke(context, input, watched).catch(async error => {
+        if (error !== stopped[0]) throw await permit.passError(error);
       });
       if (stopped[0] !== undefined) return refused(tool, stopped[0], context, details);
-      if (fits && !isErrorText(result)) await permit.report(result);
-      return result;
+      try {
+        return await permit.passOn(result, { isError: isErrorText(result), isUntold: !fits });
+      } catch (error) {
+        if (!(error instanceof ToolResultWithheld)) throw error;
+        return refused(tool, error, context, details);
+      }
     },
   });
 }
@@ -100,7 +104,12 @@ function sorted(value: unknown): string {
 }
 
 /** A tool that promises a shape of its results has a function that makes one of an error, or lets it end the run. */
-function refused(tool: FunctionTool, refusal: ToolCallRefused, context: unknown, details?: Details): unknown {
+function refused(
+  tool: FunctionTool,
+  refusal: ToolCallRefused | ToolResultWithheld,
+  context: unknown,
+  details?: Details,
+): unknown {
   if (tool.outputSchema === undefined) return refusal.message;
   if (typeof tool.errorFunction !== 'function') throw refusal;
   return tool.errorFunction(context, refusal, details);
