@@ -245,11 +245,12 @@ describe('a wrapped function', () => {
 
   test.each(UNSEEN)('has no result if looking at it meets %s', async (_, manner, kind) => {
     const { gate, server } = await against(butLooking(manner), { retries: 0, timeoutMs: 500 });
-    for (const fn of [
+    const functions: (() => unknown)[] = [
       () => 'canary',
       () => ({ bird: 'canary' }),
       () => Promise.reject(new Error('canary')),
-    ]) {
+    ];
+    for (const fn of functions) {
       const error = await failure(gate.guarded('s', 't', fn)());
       expect(error).toBeInstanceOf(kind);
       expect(error.message).not.toContain('canary');
