@@ -181,6 +181,8 @@ test('an unchanged policy changes nothing, and depends on nothing that the reaso
     { repeats: { referenceId: 'a-3', denied: true } },
     { drift: 'deny' },
     { drift: 'require_approval' },
+    { drift: 'require_approval', heldFor: 'hidden' },
+    { drift: 'deny', heldFor: 'nobody' },
     { usedUp: true },
     { approvalLimit: { of: 'key', open: 20 } },
     { call: { noPlace: { atMost: 5, of: 'key' } } },

@@ -1026,6 +1026,7 @@ export interface Answers {
           | 'denies'
           | 'asks'
           | 'drifted'
+          | 'unaccepted'
           | 'used_up'
           | 'no_subject'
           | 'unmetered';
@@ -1175,6 +1176,7 @@ export interface Answers {
         | 'denies'
         | 'asks'
         | 'drifted'
+        | 'unaccepted'
         | 'used_up'
         | 'no_subject'
         | 'unmetered';
@@ -1369,6 +1371,7 @@ export interface Answers {
           | 'denies'
           | 'asks'
           | 'drifted'
+          | 'unaccepted'
           | 'used_up'
           | 'no_subject'
           | 'unmetered';
@@ -1723,6 +1726,7 @@ export interface Answers {
           | 'denies'
           | 'asks'
           | 'drifted'
+          | 'unaccepted'
           | 'used_up'
           | 'no_subject'
           | 'unmetered';

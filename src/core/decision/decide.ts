@@ -8,12 +8,20 @@ import { ASKS, FREEDOM, type Rule } from '../policy/policy.ts';
 import type { ToolCall } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
 import type { Considered, Meter } from './consider.ts';
-import type { HandedTo, PassedOver, QuestionOutcome, Reason, TooMany, WhyNotFreed } from './reason.ts';
+import type {
+  HandedTo,
+  HeldFor,
+  PassedOver,
+  QuestionOutcome,
+  Reason,
+  TooMany,
+  WhyNotFreed,
+} from './reason.ts';
 
 export type Decision = 'allow' | 'deny' | 'pending';
 export const DECISIONS = ['allow', 'deny', 'pending'] as const satisfies readonly Decision[];
 
-/** What happens to a call of a tool whose definition differs from the accepted one. */
+/** What happens to a call of a tool whose definition is not the accepted one. */
 export type Drift = 'require_approval' | 'deny';
 
 /** What frees a call whose rule requires approval: an open grant, or the one-time approval of exactly this call. */
@@ -27,8 +35,13 @@ export interface Freedom {
  * decision.
  */
 export interface Facts {
-  /** Set when the tool's definition differs from the accepted one and TOOLGATE_TOOL_DRIFT is not `allow`. */
+  /**
+   * Set when the tool's definition is in the way of the call: it differs from the accepted one and TOOLGATE_TOOL_DRIFT is not
+   * `allow`, or it is held.
+   */
   drift: Drift | null;
+  /** Why the definition is held, where it is not only changed. */
+  heldFor?: HeldFor | null;
   freedom: Freedom | null;
   /** Set when the caller named an approval that does not free the call. */
   whyNotFreed?: WhyNotFreed | null;
@@ -106,7 +119,7 @@ export function decide(considered: Considered, facts: Facts): Decided {
     return call.noPlace === undefined
       ? found
       : decided('deny', { ...found.reason, noPlace: call.noPlace } as Reason, found.ruleIndex);
-  // A changed definition is in the way of every rule, so no rule came near.
+  // A definition that is not accepted is in the way of every rule, so no rule came near.
   const nearest = facts.drift === null ? nearestRule(considered, found) : undefined;
   if (nearest !== undefined) found.reason = { ...found.reason, nearest } as Reason;
   return found;
@@ -184,7 +197,7 @@ function denied(
   );
 }
 
-/** The outcome for a call that the policy allows, unless its limit or a changed definition is in the way. */
+/** The outcome for a call that the policy allows, unless its limit or the tool's definition is in the way. */
 function allowed(policy: CompiledPolicy, meter: Meter | null, rule: number, facts: Known): Decided {
   if (meter !== null && meter.subject === null) return noSubject(policy, meter, rule);
   if (facts.drift === 'deny') return drifted(policy, false, 'deny', rule, facts);
@@ -232,7 +245,7 @@ function usedUp(
   return needsApproval(because, undefined, rule, facts);
 }
 
-/** The outcome for a call that the policy would allow or ask about, of a tool whose definition has changed. */
+/** The outcome for a call that the policy would allow or ask about, of a tool whose definition is not accepted. */
 function drifted(
   { name: policy, rules }: CompiledPolicy,
   asks: boolean,
@@ -240,15 +253,14 @@ function drifted(
   rule: number,
   facts: Known,
 ): Decided {
-  const because = (answer: QuestionOutcome | undefined): Reason => ({
-    answer,
-    asks: asks || undefined,
-    code: 'drifted',
-    noPlace: undefined,
-    policy,
-    rule,
-    ruleName: rules[rule]?.name,
-  });
+  const { heldFor } = facts;
+  const because = (answer: QuestionOutcome | undefined): Reason => {
+    const ruleName = rules[rule]?.name;
+    const asked = asks || undefined;
+    return heldFor
+      ? { answer, asks: asked, code: 'unaccepted', noPlace: undefined, policy, rule, ruleName, why: heldFor }
+      : { answer, asks: asked, code: 'drifted', noPlace: undefined, policy, rule, ruleName };
+  };
   if (drift === 'deny') return decided('deny', because(undefined), rule);
   return needsApproval(because, undefined, rule, facts);
 }

@@ -3,7 +3,15 @@
 
 import type { NoPlace } from '../policy/situation.ts';
 import { joinName } from '../text/name.ts';
-import type { HandedTo, NotApplying, PassedOver, QuestionOutcome, Reason, WhyNotFreed } from './reason.ts';
+import type {
+  HandedTo,
+  HeldFor,
+  NotApplying,
+  PassedOver,
+  QuestionOutcome,
+  Reason,
+  WhyNotFreed,
+} from './reason.ts';
 
 interface Call {
   serverName: string;
@@ -39,6 +47,11 @@ function byRuleText(reason: ByRule, name: string): string {
         `${rule} ${reason.asks ? 'requires approval for' : 'allows'} ${name}, but the definition of the tool has changed and no operator has accepted it${soItAsks(reason)}`,
         reason,
       );
+    case 'unaccepted':
+      return answered(
+        `${rule} ${reason.asks ? 'requires approval for' : 'allows'} ${name}, but ${HELD_FOR[reason.why]}${soItAsks(reason)}`,
+        reason,
+      );
     case 'used_up':
       return answered(
         `${rule} allows ${name}, but its limit "${reason.limit}" is used up (${reason.atMost} ${reason.window} per ${reason.per})${soItAsks(reason)}`,
@@ -50,6 +63,14 @@ function byRuleText(reason: ByRule, name: string): string {
       return `${rule} may allow ${name} within its limit "${reason.limit}", but ${UNSEEN}.${nearestText(reason.nearest)}`;
   }
 }
+
+const HELD_FOR: Record<HeldFor, string> = {
+  nobody: 'nobody has accepted the definition of the tool',
+  hidden: 'the definition of the tool has hidden characters and nobody has accepted it',
+  shadows: 'the tool is spelled like another tool of this key and nobody has accepted its definition',
+  names_tool: 'the definition of the tool names a tool of another server and nobody has accepted it',
+  lock_file: 'the lock file does not have the definition of the tool',
+};
 
 const UNSEEN = 'its arguments are not known here';
 

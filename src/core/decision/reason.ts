@@ -18,6 +18,7 @@ export type Reason = (
   | Denies
   | Asks
   | Drifted
+  | Unaccepted
   | UsedUp
   | NoSubject
   | Unmetered
@@ -81,6 +82,16 @@ export interface Drifted extends OfRule {
   /** Whether the rule asks anyway; else it allows the call. */
   asks?: true | undefined;
   noPlace?: NoPlace | undefined;
+}
+
+/** Why a definition is held until somebody accepts it. */
+export const HELD_FOR = ['nobody', 'hidden', 'shadows', 'names_tool', 'lock_file'] as const;
+export type HeldFor = (typeof HELD_FOR)[number];
+
+/** Nobody has accepted the definition of the tool, and it is held, which is in the way of every rule. */
+export interface Unaccepted extends Omit<Drifted, 'code'> {
+  code: 'unaccepted';
+  why: HeldFor;
 }
 
 /** The limit of the rule has no room for the call. */

@@ -5,7 +5,7 @@
 
 import { canonicalJson } from '../wire/canonical.ts';
 import { isObject, type Json } from '../wire/json.ts';
-import { HANDED_TO, type Reason, WHY_NOT_FREED } from './reason.ts';
+import { HANDED_TO, HELD_FOR, type Reason, WHY_NOT_FREED } from './reason.ts';
 
 const MARK = '\u001e';
 
@@ -110,6 +110,7 @@ const FORMS: Record<Reason['code'], Test> = {
   denies: fields(ofRule, { ruleName, condition, nearest, text }),
   asks: fields({ ...ofRule, answer }, { ruleName, condition, nearest, noPlace }),
   drifted: fields(ofRule, { ruleName, answer, asks: flag, noPlace }),
+  unaccepted: fields({ ...ofRule, why: oneOf(HELD_FOR) }, { ruleName, answer, asks: flag, noPlace }),
   used_up: fields(
     { ...ofRule, atMost: text, limit: text, per: text, window: text },
     { ruleName, answer, nearest, noPlace },

@@ -22,8 +22,9 @@ export interface RecordedCall {
 }
 
 /**
- * What decided, or stood in the way of the rule that applied. `unmetered`: the limit could not be counted without the
- * arguments. `unread`: an earlier version recorded the call, or a later one.
+ * What decided, or stood in the way of the rule that applied. `drift`: the definition of the tool was not accepted.
+ * `unmetered`: the limit could not be counted without the arguments. `unread`: an earlier version recorded the call, or a
+ * later one.
  */
 export type Cause = 'scope' | 'relayed' | 'rule' | 'no rule' | 'limit' | 'drift' | 'unmetered' | 'unread';
 
@@ -80,6 +81,7 @@ function evidenceIn(reason: Reason): Evidence {
     case 'asks':
       return { ...answered(reason), cause: 'rule', failed: failedIn(reason) };
     case 'drifted':
+    case 'unaccepted':
       return { ...answered(reason), cause: 'drift', failed: 'none' };
     case 'used_up':
       return { ...answered(reason), cause: 'limit', failed: 'none' };

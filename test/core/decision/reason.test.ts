@@ -49,6 +49,7 @@ const TOOL_IN_USE =
   '6 calls of this Connected Tool are under way, as many as TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL allows.';
 const DRIFTED =
   'RULE allows NAME, but the definition of the tool has changed and no operator has accepted it';
+const UNACCEPTED = 'RULE allows NAME, but nobody has accepted the definition of the tool';
 const USED_UP = 'RULE allows NAME, but its limit "asking" is used up (99.5 each day per key)';
 const SURE = { cause: 'rule', failed: 'none' } as const;
 const ASKED = { ...SURE, asked: true } as const;
@@ -155,6 +156,37 @@ const ROWS: Row[] = [
     { drift: 'require_approval', repeats: DENIED },
     'A person denied this call.',
     { ...ASKED, cause: 'drift' },
+  ],
+  [{}, { drift: 'deny', heldFor: 'nobody' }, `${UNACCEPTED}.`, { ...SURE, cause: 'drift' }],
+  [
+    { action: 'require_approval' },
+    { drift: 'deny', heldFor: 'lock_file' },
+    'RULE requires approval for NAME, but the lock file does not have the definition of the tool.',
+    { ...SURE, cause: 'drift' },
+  ],
+  [
+    {},
+    { drift: 'require_approval', heldFor: 'hidden' },
+    'RULE allows NAME, but the definition of the tool has hidden characters and nobody has accepted it, so it requires approval.',
+    { ...ASKED, cause: 'drift' },
+  ],
+  [
+    {},
+    { drift: 'require_approval', heldFor: 'shadows' },
+    'RULE allows NAME, but the tool is spelled like another tool of this key and nobody has accepted its definition, so it requires approval.',
+    { ...ASKED, cause: 'drift' },
+  ],
+  [
+    {},
+    { drift: 'require_approval', heldFor: 'names_tool' },
+    'RULE allows NAME, but the definition of the tool names a tool of another server and nobody has accepted it, so it requires approval.',
+    { ...ASKED, cause: 'drift' },
+  ],
+  [
+    {},
+    { drift: 'require_approval', heldFor: 'nobody', freedom: FREED },
+    `${UNACCEPTED}, so it requires approval; freed by approval a-1.`,
+    { ...ASKED, cause: 'drift', freed: true },
   ],
   [
     { limit: 'calls' },

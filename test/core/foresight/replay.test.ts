@@ -123,6 +123,8 @@ const TABLE: Record<string, Row[]> = {
     [ALLOW, { drift: 'require_approval' }, DENY, 'pending -> deny'],
     [ALLOW, { drift: 'require_approval', freedom: FREED }, DENY, 'allow -> deny'],
     [ALLOW, { drift: 'require_approval', freedom: FREED }, ASK, 'allow -> allow'],
+    [ALLOW, { drift: 'require_approval', heldFor: 'nobody' }, LIMITED, 'pending -> pending'],
+    [ASK, { drift: 'deny', heldFor: 'hidden' }, ALLOW, 'deny -> deny'],
   ],
   'without a place a call stays denied': [
     [ALLOW, { call: { noPlace: { atMost: 5, of: 'key' } } }, LIMITED, 'deny -> deny'],

@@ -311,6 +311,7 @@ const factsOf = fc.record({
   now: fc.constantFrom(MONDAY, SATURDAY),
   usedUp: fc.boolean(),
   drift: fc.constantFrom(null, null, 'deny', 'require_approval'),
+  heldFor: fc.constantFrom(null, 'nobody', 'hidden'),
   freedom: fc.constantFrom(null, null, { kind: 'grant', referenceId: 'g' }),
 });
 const made = fc.record({ tool: fc.constantFrom(...TOOLS), facts: factsOf });
