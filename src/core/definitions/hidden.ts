@@ -1,0 +1,87 @@
+// Characters of a definition that people do not see, while models read them: control characters, bidirectional ones, tag
+// characters and everything else that shows nothing. Line breaks, tabs, and what belongs to an emoji or to an ideograph
+// are honest. Spaces of other widths count as spaces.
+
+import type { JsonObject } from '../wire/json.ts';
+import type { Finding } from './finding.ts';
+import { type Place, placeName, placesIn, pointerTo } from './places.ts';
+import { codePoint } from './quoted.ts';
+
+/**
+ * All that may show nothing. Unicode calls some signs formats that are shown, such as the Arabic number sign; the
+ * Braille blank is called a symbol, and is empty.
+ */
+const UNSEEN =
+  /(?![\t\n\r])\p{Cc}|(?![\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}])\p{Cf}|\p{Default_Ignorable_Code_Point}|\p{Cs}|\u2800/gu;
+const SOME_UNSEEN = new RegExp(UNSEEN.source, 'u');
+
+/** What may stand before a character that is looked at: an emoji with its colour and selector, say. */
+const BEFORE = 6;
+const JOINED_BEFORE = /\p{Extended_Pictographic}(?:\uFE0F|\p{Emoji_Modifier})?$/u;
+const JOINED_AFTER = /^\p{Extended_Pictographic}/u;
+const KEYCAP_BEFORE = /[0-9#*]$/;
+const EMOJI_BEFORE = /(?![0-9#*])\p{Emoji}$/u;
+/** Ideographs and signs of mathematics have standard variations. The other 240 selectors can smuggle any byte. */
+const VARIED_BEFORE = /[\p{Script=Han}\p{Sm}]$/u;
+
+/** Whether a definition has a text with hidden characters. */
+export function hidesText(definition: JsonObject): boolean {
+  for (const { text } of placesIn(definition)) if (!unseenIn(text).next().done) return true;
+  return false;
+}
+
+export function* hiddenIn(definition: JsonObject): Generator<Finding> {
+  for (const place of placesIn(definition)) {
+    const unseen = [...unseenIn(place.text)];
+    if (unseen.length > 0) yield { kind: 'hidden', where: pointerTo(place.path), text: told(place, unseen) };
+  }
+}
+
+/** The text as a reader sees it. */
+export function withoutUnseen(text: string): string {
+  return SOME_UNSEEN.test(text) ? text.replace(UNSEEN, '') : text;
+}
+
+function* unseenIn(text: string): Generator<string> {
+  if (!SOME_UNSEEN.test(text)) return;
+  for (const { 0: character, index } of text.matchAll(UNSEEN))
+    if (!isHonest(character, text.slice(Math.max(0, index - BEFORE), index), text, index + character.length))
+      yield character;
+}
+
+function isHonest(character: string, before: string, text: string, end: number): boolean {
+  if (character === '\u200D')
+    return JOINED_BEFORE.test(before) && JOINED_AFTER.test(text.slice(end, end + 2));
+  if (character === '\uFE0F' && KEYCAP_BEFORE.test(before)) return text[end] === '\u20E3';
+  if (character === '\uFE0E' || character === '\uFE0F') return EMOJI_BEFORE.test(before);
+  return /^[\uFE00-\uFE02]$/.test(character) && VARIED_BEFORE.test(before);
+}
+
+/** The most different characters, and the most of a message in tag characters, that are told. */
+const MAX_TOLD = 8;
+const MAX_SPELLED = 200;
+
+function told(place: Place, unseen: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const character of unseen) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const some = [...counts]
+    .slice(0, MAX_TOLD)
+    .map(([character, count]) => codePoint(character) + times(count));
+  const others = counts.size - some.length;
+  const which = `${some.join(', ')}${others > 0 ? ` and ${others} others` : ''}`;
+  const how = unseen.length === 1 ? 'a character that is' : `${unseen.length} characters that are`;
+  return `${placeName(place)} contains ${how} not shown: ${which}.${spelled(unseen)}`;
+}
+
+const times = (count: number) => (count === 1 ? '' : ` (${count} times)`);
+
+/** Tag characters are ASCII once more, unseen, and models read them. */
+function spelled(unseen: readonly string[]): string {
+  const letters = unseen
+    .map(character => character.codePointAt(0)! - 0xe0000)
+    .filter(point => point >= 0x20 && point < 0x7f)
+    .map(point => String.fromCharCode(point));
+  if (letters.length === 0) return '';
+  const message = letters.slice(0, MAX_SPELLED).join('');
+  return ` In tag characters it says ${JSON.stringify(message)}${letters.length > MAX_SPELLED ? ' and more' : ''}.`;
+}
