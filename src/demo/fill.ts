@@ -12,7 +12,7 @@ import type { Deps } from '../guard/deps.ts';
 import { countAgain } from '../guard/log/rollups.ts';
 import { hashPassword } from '../guard/people/passwords.ts';
 import { hashToken, mintToken } from '../guard/secrets.ts';
-import { insertConnectedTool, markDrift, pinDefinition } from '../store/connected-tools.ts';
+import { insertConnectedTool } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/engine/db.ts';
 import { insertKey, listKeys, revokeKey } from '../store/keys.ts';
 import { nextAuditId } from '../store/log/audit-tally.ts';
@@ -26,6 +26,7 @@ import {
 } from '../store/operators.ts';
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
 import { keepSetting } from '../store/settings.ts';
+import { markDrift, pinDefinition } from '../store/tool-definitions.ts';
 import { AGENTS, CHANGED, type DemoAgent } from './agents.ts';
 import { ADMIN, type DemoPolicy, OPERATORS, POLICIES } from './scenario.ts';
 import { daysBefore, idAt, type Resident, Week } from './week.ts';
@@ -180,15 +181,16 @@ async function addServer(
   const createdAt = daysBefore(now, daysAgo);
   const id = idAt(createdAt);
   const open = { headersEncrypted: null, oauthEncrypted: null, oauthAs: null, authorizationServer: null };
+  const own = { sourceId: id, toolServerId: null, trust: 'first' as const };
   const reached = { transport: 'http' as const, target: `https://mcp.example.com/${name}` };
-  await insertConnectedTool(tx, { id, keyId, name, ...reached, ...open, updatedAt: null, createdAt });
+  await insertConnectedTool(tx, { id, keyId, name, ...own, ...reached, ...open, updatedAt: null, createdAt });
   await noteChange(tx, 'connected-tool.create', id, createdAt, { keyId, name });
   const prefix = joinName(name, '');
   for (const tool of new Set(calls.filter(each => each.startsWith(prefix)))) {
     const toolName = tool.slice(prefix.length);
     const words = toolName.replaceAll('_', ' ');
     const pin = definition(toolName, `${words[0]?.toUpperCase()}${words.slice(1)}.`);
-    pinDefinition(tx, { connectedToolId: id, toolName, seenAt: createdAt, ...pin });
+    pinDefinition(tx, { sourceId: id, toolName, seenAt: createdAt, ...pin });
     if (tool !== CHANGED.tool) continue;
     const changed = definition(toolName, CHANGED.description);
     markDrift(tx, id, toolName, { ...changed, at: daysBefore(now, CHANGED.daysAgo) });

@@ -11,7 +11,9 @@ export const SET_UP_LOCK = '0 set-up';
 export const PEOPLE_LOCK = '1 people';
 /** One lock on all policies: they change rarely, and a check need not know beforehand which policy its key has. */
 export const POLICIES_LOCK = '1 policies';
-/** The lock on a key, its sessions, its grants and the definitions of its tools. */
+/** The lock on a tool server that keys share: what it is, which definitions its tools have, and which are accepted. */
+export const toolServerLock = (id: string): string => `1 tool server ${id}`;
+/** The lock on a key, its sessions, its grants, its Connected Tools, and the definitions of those that are its own. */
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 /** The lock on one of several equal parts of what limits have counted. */
 export const limitLock = (stripe: number): string => `2 limits ${stripe}`;

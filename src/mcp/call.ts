@@ -132,7 +132,7 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
       ...(none !== undefined && { noPlace: none }),
       ...(unsigned !== undefined && { unsent: true }),
     },
-    ...(unsigned !== 'unlisted' && { connectedToolId: upstream.tool.id }),
+    ...(unsigned !== 'unlisted' && { connectedTool: upstream.tool }),
     ...(shownDigest !== undefined && { shownDigest }),
     ...checkedOf(call.input),
     referenceId: referenceIn(call.params),

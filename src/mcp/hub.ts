@@ -7,7 +7,7 @@ import { onHint } from '../guard/hints.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
-import { decryptHeaders } from '../guard/tool-servers/connected-tools.ts';
+import { decryptHeaders } from '../guard/tool-servers/source-secrets.ts';
 import type { StdioServer } from '../settings/server-file.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { isPersonal, type SignIn, signInTo } from './sign-in.ts';

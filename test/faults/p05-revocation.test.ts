@@ -111,8 +111,8 @@ async function connection(service: TestService) {
 
 const NO_LOCKS: Patch = {
   file: 'src/guard/check/check.ts',
-  find: 'return [...people, POLICIES_LOCK, ...Array.from(keyIds, keyLock)];',
-  replace: 'return keyIds.size < 0 ? [...people, POLICIES_LOCK, keyLock("")] : [];',
+  find: 'return [...people, POLICIES_LOCK, ...servers, ...Array.from(keyIds, keyLock)];',
+  replace: 'return keyIds.size < 0 ? [...people, POLICIES_LOCK, ...servers, keyLock("")] : [];',
 };
 const TRUSTING: Patch[] = [
   {

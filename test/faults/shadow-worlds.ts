@@ -12,7 +12,9 @@ import type { Deps } from '../../src/guard/deps.ts';
 import { changeKey, createKey } from '../../src/guard/keys.ts';
 import { createWebhook } from '../../src/guard/outgoing/webhooks.ts';
 import { mintSession } from '../../src/guard/sessions.ts';
-import { compareDefinitions, connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { compareDefinitions } from '../../src/guard/tool-servers/definitions.ts';
+import type { ConnectedTool } from '../../src/store/connected-tools.ts';
 import { depsAt } from '../guard/deps.ts';
 import { decidedBy } from '../guard/group.ts';
 import { openStore, type TestStore } from '../store/stores.ts';
@@ -134,7 +136,8 @@ export class World {
   readonly #asked: { referenceId: string; call: Call }[] = [];
   #principals: Principal[] = [];
   #policies = { real: '', shadow: '' };
-  #toolId = '';
+  /** The Connected Tool of each key. */
+  #tools: ConnectedTool[] = [];
   #keyId = '';
   readonly #names = new Map<string, string>();
 
@@ -179,8 +182,9 @@ export class World {
       events: ['approval.created', 'approval.resolved'],
     } as never);
     const tool = { name: 'prod', transport: 'stdio' as const, target: 'x', headers: null };
-    this.#toolId = (await connectTool(deps, 'admin', { allowPrivate: true }, this.#keyId, tool)).id;
-    await this.#shows(true);
+    for (const keyId of [this.#keyId, counting])
+      this.#tools.push(await connectTool(deps, 'admin', { allowPrivate: true }, keyId, tool));
+    await this.#show(true);
     if (shadowed) await changeKey(deps, 'admin', this.#keyId, { shadowPolicyId: this.#policies.shadow });
   }
 
@@ -193,10 +197,10 @@ export class World {
     this.#principals = [owner, counting, run];
   }
 
-  #shows(readOnlyHint: boolean): Promise<unknown> {
+  async #show(readOnlyHint: boolean): Promise<void> {
     const definition = { annotations: { readOnlyHint } };
     const shown = TOOLS.map(toolName => ({ toolName, definition }));
-    return compareDefinitions(this.#deps, { id: this.#toolId, keyId: this.#keyId }, shown);
+    for (const tool of this.#tools) await compareDefinitions(this.#deps, tool, shown);
   }
 
   /** What is seen of the step from outside. */
@@ -216,7 +220,7 @@ export class World {
         return '';
       }
       case 'shows':
-        await this.#shows(step.readOnlyHint);
+        await this.#show(step.readOnlyHint);
         return '';
     }
   }
@@ -239,14 +243,16 @@ export class World {
   }
 
   #request({ tool, args, caller, surface }: Call, referenceId: string | null): CheckRequest {
+    const principal = this.#principals[caller] as Principal;
+    const connectedTool = this.#tools.find(each => each.keyId === principal.keyId) as ConnectedTool;
     return {
-      principal: this.#principals[caller] as Principal,
+      principal,
       surface,
       call: { serverName: 'prod', toolName: tool },
       args,
       referenceId,
       startedAt: performance.now(),
-      ...(surface === 'mcp' && { connectedToolId: this.#toolId }),
+      ...(surface === 'mcp' && { connectedTool }),
     };
   }
 

@@ -12,16 +12,12 @@ import { newId } from '../../src/guard/ids.ts';
 import { changeKey, createKey } from '../../src/guard/keys.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import { endAnySession, endSession, mintSession } from '../../src/guard/sessions.ts';
-import {
-  acceptDrift,
-  compareDefinitions,
-  connectTool,
-  disconnectTool,
-} from '../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool, disconnectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { acceptDrift, compareDefinitions } from '../../src/guard/tool-servers/definitions.ts';
 import { type ApprovalRecord, insertApproval } from '../../src/store/approvals.ts';
 import { listChanges } from '../../src/store/changes.ts';
-import { listDefinitions } from '../../src/store/connected-tools.ts';
 import { insertOperator, type Role, updateOperatorRole } from '../../src/store/operators.ts';
+import { listDefinitions } from '../../src/store/tool-definitions.ts';
 import { approvalRecord, NOW, openStore, type TestStore } from '../store/stores.ts';
 import { engines } from '../support/service.ts';
 import { depsAt } from './deps.ts';
@@ -143,13 +139,14 @@ for (const engine of await engines()) {
       await recorded();
       const rules = { allowPrivate: true };
       const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
-      const { id } = await connectTool(deps, EVE, rules, keyId, input);
+      const tool = await connectTool(deps, EVE, rules, keyId, input);
       expect(await codeOf(connectTool(deps, EVE, rules, keyId, input))).toBe('conflict');
       expect(await codeOf(connectTool(deps, EVE, rules, newId(), input))).toBe('not_found');
       const bad = { ...input, name: 'bad', transport: 'http' as const, target: 'http://169.254.169.254/' };
       expect(await codeOf(connectTool(deps, EVE, rules, keyId, bad))).toBe('invalid_input');
       for (const description of ['one', 'two'])
-        await compareDefinitions(deps, { id, keyId }, [{ toolName: 'a', definition: { description } }]);
+        await compareDefinitions(deps, tool, [{ toolName: 'a', definition: { description } }]);
+      const { id } = tool;
       const digest = (await listDefinitions(store.db, id))[0]?.changedDigest as string;
       const accept = (tool: string, seen: string) =>
         acceptDrift(deps, EVE, keyId, tool, { toolName: 'a', digest: seen });

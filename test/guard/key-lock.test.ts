@@ -9,18 +9,16 @@ import { newId } from '../../src/guard/ids.ts';
 import { keyLock } from '../../src/guard/locks.ts';
 import { endOAuthSession } from '../../src/guard/people/oauth-tokens.ts';
 import { endAnySession, endConnection } from '../../src/guard/sessions.ts';
-import {
-  acceptDrift,
-  compareDefinitions,
-  connectTool,
-} from '../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { acceptDrift, compareDefinitions } from '../../src/guard/tool-servers/definitions.ts';
 import { listChanges } from '../../src/store/changes.ts';
-import { listDefinitions } from '../../src/store/connected-tools.ts';
+import type { ConnectedTool } from '../../src/store/connected-tools.ts';
 import { Blocked, type Db } from '../../src/store/engine/db.ts';
 import { findGrant, insertGrant, openGrants } from '../../src/store/grants.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import { findSession, insertSession } from '../../src/store/sessions.ts';
+import { listDefinitions } from '../../src/store/tool-definitions.ts';
 import { keyRecord, NOW, openStore, sessionRecord, type TestStore } from '../store/stores.ts';
 import { until } from '../support/faults.ts';
 import { refusal } from '../support/refusal.ts';
@@ -52,7 +50,7 @@ for (const engine of await engines()) {
     }
 
     /** A Connected Tool whose tool `a` shows another definition than the accepted one; its digest. */
-    async function changedTool(): Promise<{ id: string; keyId: string; digest: string }> {
+    async function changedTool(): Promise<ConnectedTool & { digest: string }> {
       const input = {
         name: `up-${newId().slice(-8)}`,
         transport: 'stdio' as const,
@@ -63,7 +61,7 @@ for (const engine of await engines()) {
       await compareDefinitions(deps, tool, [definition('one')]);
       await compareDefinitions(deps, tool, [definition('two')]);
       const [shown] = await listDefinitions(store.db, tool.id);
-      return { id: tool.id, keyId: KEY, digest: shown?.changedDigest as string };
+      return { ...tool, digest: shown?.changedDigest as string };
     }
 
     test('a connection that has ended takes no lock: old tokens cannot make others wait', async () => {

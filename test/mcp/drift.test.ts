@@ -4,8 +4,8 @@
 
 import { afterAll, expect, test } from 'bun:test';
 import { keyLock } from '../../src/guard/locks.ts';
-import { markDrift } from '../../src/store/connected-tools.ts';
 import { openPostgres } from '../../src/store/engine/postgres.ts';
+import { markDrift } from '../../src/store/tool-definitions.ts';
 import { until } from '../support/faults.ts';
 import { auditOf, connect, LegacyClient, RecordingUpstream, text, unrecorded } from '../support/mcp.ts';
 import { type Engine, engines, startService, type TestService } from '../support/service.ts';

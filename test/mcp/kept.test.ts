@@ -163,7 +163,7 @@ describe('the Connected Tools of a key', () => {
     expect(await hub.find(keyId, newId())).toBeNull();
     await up.connect();
     await other.connect();
-    await store.db.transaction({}, async tx => removeConnectedTool(tx, id));
+    await store.db.transaction({}, async tx => removeConnectedTool(tx, up.tool));
     giveHint(store.db, 'tools', keyId);
     await new Promise(resolve => setImmediate(resolve));
     expect(await hub.of(keyId)).toEqual([other]);

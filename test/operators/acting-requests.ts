@@ -12,19 +12,17 @@ import { beginAdding } from '../../src/guard/people/passkeys.ts';
 import type { SignedIn } from '../../src/guard/people/sign-ins.ts';
 import { mintToken } from '../../src/guard/secrets.ts';
 import type { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
-import {
-  compareDefinitions,
-  connectTool,
-  type OAuthSettings,
-} from '../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { compareDefinitions } from '../../src/guard/tool-servers/definitions.ts';
+import type { OAuthSettings } from '../../src/guard/tool-servers/source-secrets.ts';
 import { type ApprovalRecord, insertApproval, resolveApproval } from '../../src/store/approvals.ts';
-import { listDefinitions } from '../../src/store/connected-tools.ts';
 import { insertDelivery } from '../../src/store/deliveries.ts';
 import { insertGrant } from '../../src/store/grants.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import { insertPasskey } from '../../src/store/passkeys.ts';
 import { insertRun } from '../../src/store/runs.ts';
 import { insertSession } from '../../src/store/sessions.ts';
+import { listDefinitions } from '../../src/store/tool-definitions.ts';
 import { approvalRecord, sessionRecord } from '../store/stores.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { PASSWORD } from './people.ts';
@@ -89,9 +87,10 @@ export const REQUESTS: Record<string, Prepare> = {
     to(await toolPath(world), { name: 'other' }),
   'POST /admin/v1/keys/:id/connected-tools/:toolId/accept': async world => {
     const { deps } = world;
-    const { id, keyId } = await tool(world);
+    const connected = await tool(world);
+    const { id, keyId } = connected;
     for (const description of ['one', 'two'])
-      await compareDefinitions(deps, { id, keyId }, [{ toolName: 'a', definition: { description } }]);
+      await compareDefinitions(deps, connected, [{ toolName: 'a', definition: { description } }]);
     const digest = (await listDefinitions(deps.db, id))[0]?.changedDigest;
     return to(`keys/${keyId}/connected-tools/${id}/accept`, { tool: 'a', digest });
   },

@@ -2,11 +2,15 @@
 
 import { expect, test } from 'bun:test';
 import * as tools from '../../src/store/connected-tools.ts';
+import * as definitions from '../../src/store/tool-definitions.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
 const tool = (id: string, keyId: string, name: string): tools.ConnectedTool => ({
   id,
   keyId,
+  sourceId: id,
+  toolServerId: null,
+  trust: 'first',
   name,
   transport: 'http',
   target: 'https://example.com',
@@ -18,6 +22,7 @@ const tool = (id: string, keyId: string, name: string): tools.ConnectedTool => (
   createdAt: NOW,
 });
 
+const ALL = [tool('c1', 'key-1', 'b'), tool('c2', 'key-1', 'a'), tool('c3', 'key-2', 'a')] as const;
 const PINS = [
   ['c1', 'read'],
   ['c1', 'write'],
@@ -25,10 +30,10 @@ const PINS = [
 ] as const;
 
 await onEachEngine(store => {
-  const pin = (connectedToolId: string, toolName: string, digest = 'first') =>
+  const pin = (sourceId: string, toolName: string, digest = 'first') =>
     store.db.transaction({}, async tx =>
-      tools.pinDefinition(tx, {
-        connectedToolId,
+      definitions.pinDefinition(tx, {
+        sourceId,
         toolName,
         digest,
         definition: `{"${digest}":1}`,
@@ -37,7 +42,7 @@ await onEachEngine(store => {
     );
   const drift = (id: string, name: string, digest: string | null) =>
     store.db.transaction({}, async tx =>
-      tools.markDrift(
+      definitions.markDrift(
         tx,
         id,
         name,
@@ -45,37 +50,40 @@ await onEachEngine(store => {
       ),
     );
   const accept = (id: string, name: string, digest: string) =>
-    store.db.transaction({}, tx => tools.acceptDefinition(tx, id, name, digest));
+    store.db.transaction({}, tx => definitions.acceptDefinition(tx, id, name, digest));
   /** Every definition, as `server tool digest other`. */
   const shown = async (ids = ['c1', 'c2'], names = ['read', 'write']) =>
-    (await tools.shownDefinitions(store.db, ids, names))
+    (await definitions.shownDefinitions(store.db, ids, names))
+      .filter(each => each.toolName !== null)
       .map(each => `${each.connectedToolId} ${each.toolName} ${each.digest} ${each.changedDigest ?? '-'}`)
       .sort();
+  const connect = (all: readonly tools.ConnectedTool[]) =>
+    store.db.transaction({}, async tx => {
+      for (const each of all) await tools.insertConnectedTool(tx, each);
+    });
   const begin = async () => {
     await store.db.run('DELETE FROM tool_definitions');
+    await store.db.run('DELETE FROM connected_tools');
+    await connect(ALL);
     for (const [id, name] of PINS) await pin(id, name);
   };
 
   test('servers are listed by their names, and found by key and id', async () => {
     const { db } = store;
-    const all = [tool('c1', 'key-1', 'b'), tool('c2', 'key-1', 'a'), tool('c3', 'key-2', 'a')];
-    await db.transaction({}, async tx => {
-      for (const each of all) await tools.insertConnectedTool(tx, each);
-    });
-    expect(await tools.listConnectedTools(db, 'key-1')).toEqual([all[1], all[0]] as never);
-    expect(await tools.findConnectedTool(db, 'key-1', 'c1')).toEqual(all[0] as never);
+    await begin();
+    expect(await tools.listConnectedTools(db, 'key-1')).toEqual([ALL[1], ALL[0]] as never);
+    expect(await tools.findConnectedTool(db, 'key-1', 'c1')).toEqual(ALL[0] as never);
     expect(await tools.findConnectedTool(db, 'key-2', 'c1')).toBeNull();
     expect(await tools.findConnectedTool(db, 'key-1', 'unknown')).toBeNull();
 
-    await begin();
     await drift('c1', 'read', 'new');
     const find = (keyId: string, serverName: string, toolName: string) =>
-      tools.findDefinition(db, { keyId, serverName, toolName });
+      definitions.findDefinition(db, { keyId, serverName, toolName });
     expect(await find('key-1', 'b', 'read')).toEqual({ definition: '{"first":1}', drifted: true });
     expect(await find('key-1', 'a', 'read')).toEqual({ definition: '{"first":1}', drifted: false });
     expect([await find('key-1', 'a', 'write'), await find('key-2', 'a', 'read')]).toEqual([null, null]);
-    await db.transaction({}, tx => tools.removeConnectedTool(tx, 'c1'));
-    expect(await tools.listConnectedTools(db, 'key-1')).toEqual([all[1]] as never);
+    await db.transaction({}, tx => tools.removeConnectedTool(tx, ALL[0]));
+    expect(await tools.listConnectedTools(db, 'key-1')).toEqual([ALL[1]] as never);
     expect(await shown()).toEqual(['c2 read first -']);
   });
 
@@ -84,9 +92,9 @@ await onEachEngine(store => {
     await pin('c1', 'read', 'second');
     expect(await shown()).toEqual(['c1 read first -', 'c1 write first -', 'c2 read first -']);
     expect(await shown(['c1'], ['read'])).toEqual(['c1 read first -']);
-    expect(await tools.listDefinitions(store.db, 'c2')).toEqual([
+    expect(await definitions.listDefinitions(store.db, 'c2')).toEqual([
       {
-        connectedToolId: 'c2',
+        sourceId: 'c2',
         toolName: 'read',
         digest: 'first',
         definition: '{"first":1}',
@@ -96,7 +104,7 @@ await onEachEngine(store => {
         seenAt: NOW,
       },
     ]);
-    expect((await tools.listDefinitions(store.db, 'c1')).map(each => each.toolName)).toEqual([
+    expect((await definitions.listDefinitions(store.db, 'c1')).map(each => each.toolName)).toEqual([
       'read',
       'write',
     ]);
@@ -106,7 +114,7 @@ await onEachEngine(store => {
     await begin();
     await drift('c1', 'read', 'new');
     expect(await shown()).toEqual(['c1 read first new', 'c1 write first -', 'c2 read first -']);
-    const [read] = await tools.listDefinitions(store.db, 'c1');
+    const [read] = await definitions.listDefinitions(store.db, 'c1');
     expect(read).toMatchObject({ changedDefinition: '{"new":1}', changedAt: NOW + 1 });
     await drift('c1', 'read', null);
     expect(await shown()).toEqual(['c1 read first -', 'c1 write first -', 'c2 read first -']);
@@ -119,7 +127,7 @@ await onEachEngine(store => {
     expect(await accept('c1', 'unknown', 'new')).toBe(false);
     expect(await accept('c1', 'read', 'new')).toBe(true);
     expect(await shown()).toEqual(['c1 read new -', 'c1 write first new', 'c2 read first new']);
-    const [read] = await tools.listDefinitions(store.db, 'c1');
+    const [read] = await definitions.listDefinitions(store.db, 'c1');
     expect(read).toMatchObject({ definition: '{"new":1}', changedDefinition: null, changedAt: null });
     expect(await accept('c1', 'read', 'new')).toBe(false);
   });

@@ -8,14 +8,10 @@ import * as approvals from '../../src/store/approvals.ts';
 import { openApprovals, undelivered, unsentNotifications } from '../../src/store/backlogs.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import {
-  countDrifted,
   findTool,
   insertConnectedTool,
+  insertLink,
   listPersonalTools,
-  listToolNames,
-  markDrift,
-  pinDefinition,
-  shownDefinitions,
 } from '../../src/store/connected-tools.ts';
 import { countFailures } from '../../src/store/deliveries.ts';
 import { earlierApprovals } from '../../src/store/earlier-approvals.ts';
@@ -40,6 +36,14 @@ import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, postedTo } from '../../src/store/posted-messages.ts';
 import * as servers from '../../src/store/server-sign-ins.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import {
+  countDrifted,
+  listToolNames,
+  markDrift,
+  pinDefinition,
+  shownDefinitions,
+} from '../../src/store/tool-definitions.ts';
+import * as toolServers from '../../src/store/tool-servers.ts';
 import * as usable from '../../src/store/usable-approvals.ts';
 import { insertVote, listVotes } from '../../src/store/votes.ts';
 import { sql } from '../support/faults.ts';
@@ -112,6 +116,10 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'a tool by its id': db => findTool(db, idAt(NOW, 7)),
   'tools that people sign in to': db => listPersonalTools(db),
+  'shared tool servers': db => toolServers.listToolServers(db, 51, ''),
+  'a tool server by its name': db => toolServers.findToolServerByName(db, 'server 7'),
+  'keys that name a tool server': db => toolServers.listToolServerUses(db, serverAt(7), 51),
+  'how many keys name a tool server': db => toolServers.countToolServerUses(db, serverAt(7)),
   'a sign-in to a server': db => servers.findServerSignIn(db, idAt(NOW, 7), ''),
   'a person’s sign-ins to servers': db => servers.listServerSignIns(db, 'person-7'),
   'a ticket to a server': db => servers.findServerTicket(db, 'hash 7', NOW),
@@ -145,6 +153,8 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
 function nonceOf(approvalId: string): proofs.Nonce {
   return { approvalId, operatorId: 'o', nonce: 'n', action: 'approve', expiresAt: 1 };
 }
+
+const serverAt = (n: number): string => idAt(NOW + 2 * ROWS, n);
 
 function counted(n: number): limits.Counted {
   return { limitId: `limit-${n % 100}`, subject: `subject-${n}` };
@@ -379,10 +389,15 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       const channelName = n % 50 === 0 ? 'desk' : null;
       insertNotification(tx, { id, ...about, channelName, tokenEncrypted: 't' });
       if (n % 50 !== 0) tx.defer("UPDATE notifications SET status = 'sent' WHERE id = $1", [id]);
-      pinDefinition(tx, { connectedToolId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
+      pinDefinition(tx, { sourceId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
       if (n % 100 === 7) markDrift(tx, id, 't', { digest: 'e', definition: '{}', at: 0 });
-      const oauthAs = n % 50 === 0 ? 'person' : null;
+      const oauthAs = n % 500 === 0 ? 'person' : null;
       await insertConnectedTool(tx, connectedTool({ id, keyId, name: `tool ${n}`, oauthAs, createdAt: 0 }));
+      const serverId = serverAt(n);
+      const server = connectedTool({ id: serverId, name: `server ${n}`, oauthAs, createdAt: 0 });
+      await toolServers.insertToolServer(tx, { ...server, keyId: null, toolServerId: serverId });
+      const link = { id: idAt(NOW + ROWS, n), keyId: id, name: 'up', toolServerId: serverId, createdAt: 0 };
+      await insertLink(tx, link);
       const owned = { toolId: id, personId: `person-${n % 100}` };
       const visit = { ...owned, hash: `hash ${n}`, expiresAt: NOW + n };
       await servers.insertServerVisit(tx, { ...visit, browserHash: 'b', stateEncrypted: 's' }, 0);

@@ -159,9 +159,13 @@ export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
 }
 
 export function connectedTool(more: Partial<ConnectedTool> = {}): ConnectedTool {
+  const { id = newId() } = more;
   return {
-    id: newId(),
+    id,
     keyId: 'key-1',
+    sourceId: id,
+    toolServerId: null,
+    trust: 'first',
     name: 'up',
     transport: 'http',
     target: 'https://mcp.example.com/',

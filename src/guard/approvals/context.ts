@@ -5,7 +5,6 @@ import type { Decision } from '../../core/decision/decide.ts';
 import { conditionsOf, type Rule } from '../../core/policy/policy.ts';
 import { isObject } from '../../core/wire/json.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
-import { findDefinition } from '../../store/connected-tools.ts';
 import { type Earlier, earlierApprovals } from '../../store/earlier-approvals.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
@@ -14,6 +13,7 @@ import { searchAudit } from '../../store/log/audit-search.ts';
 import { findPolicyVersion } from '../../store/policies.ts';
 import type { RunMark } from '../../store/runs.ts';
 import { findSession } from '../../store/sessions.ts';
+import { findDefinition } from '../../store/tool-definitions.ts';
 import type { Deps } from '../deps.ts';
 import { AFTER_EVERY_ID } from '../ids.ts';
 

@@ -2,9 +2,9 @@
 // definition, of which the transaction reads the digest; the text of a digest never changes, so it is remembered.
 
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
-import { acceptedDefinitions } from '../../store/connected-tools.ts';
 import type { Transaction } from '../../store/engine/db.ts';
-import { DefinitionFacts } from './facts.ts';
+import { acceptedDefinitions } from '../../store/tool-definitions.ts';
+import type { DefinitionFacts } from './facts.ts';
 import type { CheckRequest } from './request.ts';
 
 const MOST_KEPT = 10_000;
@@ -20,8 +20,11 @@ export class Annotations {
   }
 
   /** Must be called, in the transaction that decides them, before these requests are asked about. */
-  async load(tx: Transaction, requests: readonly CheckRequest[]): Promise<void> {
-    const definitions = await DefinitionFacts.read(tx, requests);
+  async load(
+    tx: Transaction,
+    requests: readonly CheckRequest[],
+    definitions: DefinitionFacts,
+  ): Promise<void> {
     const unknown = new Map<CheckRequest, string>();
     for (const request of requests) {
       const digest = definitions.acceptedDigest(request);
@@ -47,7 +50,7 @@ async function readAnnotations(
   tx: Transaction,
   requests: readonly CheckRequest[],
 ): Promise<Map<string, JsonObject | null>> {
-  const ids = new Set(requests.flatMap(each => each.connectedToolId ?? []));
+  const ids = new Set(requests.flatMap(each => each.connectedTool?.id ?? []));
   const names = new Set(requests.map(each => each.call.toolName));
   const rows = await acceptedDefinitions(tx, [...ids], [...names]);
   return new Map(rows.map(({ digest, definition }) => [digest, annotationsIn(definition)]));

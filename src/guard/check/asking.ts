@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts';
 import { ruleDigest } from '../rule-digest.ts';
 import { ApprovalFacts } from './approval-facts.ts';
 import { type Case, type Group, isCase } from './cases.ts';
-import { DefinitionFacts } from './facts.ts';
+import type { DefinitionFacts } from './facts.ts';
 import type { Asking } from './freeing.ts';
 import { LATER, type Outcome } from './group-work.ts';
 import type { KeyTurns } from './key-turns.ts';
@@ -67,9 +67,8 @@ export class AskingCalls {
   ): Promise<AskingCalls | null> {
     const askers = group.cases.filter(each => isCase(each) && asks(each, limits)) as Case[];
     if (askers.length === 0) return null;
-    const definitions = await definitionsOf(deps, tx, group, askers);
     const digests = new Slice(ASKING_MS, clock);
-    const questions = questionsOf(deps, askers, definitions, digests, turns);
+    const questions = questionsOf(deps, askers, group.definitions, digests, turns);
     const slice = new Slice(ASKING_MS, clock);
     const asking = [...questions.values()].filter(each => each !== null);
     const approvals = await ApprovalFacts.read(deps, tx, asking, group.now, slice);
@@ -94,20 +93,6 @@ export class AskingCalls {
 function asks({ considered, drift, metered }: Case, limits: LimitFacts | null): boolean {
   const usedUp = metered !== null && limits?.mayBeUsedUp(metered) === true;
   return asksForApproval(considered, { drift, usedUp });
-}
-
-/** An approval is bound to the tool's definition even if the setting allows changed definitions. */
-async function definitionsOf(
-  { settings: { toolDrift } }: Deps,
-  tx: Transaction,
-  { definitions }: Group,
-  askers: readonly Case[],
-): Promise<DefinitionFacts> {
-  if (toolDrift !== 'allow') return definitions;
-  return DefinitionFacts.read(
-    tx,
-    askers.map(each => each.request),
-  );
 }
 
 function questionsOf(

@@ -13,7 +13,7 @@ import type { PersonFacts } from '../../store/people.ts';
 import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import type { Annotations } from './annotations.ts';
-import { CredentialFacts, DefinitionFacts, type Live } from './facts.ts';
+import { CredentialFacts, DefinitionFacts, type Live, ServerChanged } from './facts.ts';
 import { LATER } from './group-work.ts';
 import type { KeyTurns } from './key-turns.ts';
 import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
@@ -117,7 +117,7 @@ async function readFacts(
   const { toolDrift } = settings;
   const [credentials, definitions, limitTime, runs] = await Promise.all([
     CredentialFacts.read(tx, requests),
-    DefinitionFacts.read(tx, toolDrift === 'allow' ? [] : requests),
+    DefinitionFacts.read(tx, requests),
     meters ? readTime(tx, now) : null,
     opener.expect(deps, tx, requests),
   ]);
@@ -136,13 +136,14 @@ interface Ready extends Live {
 async function withPolicies(
   tx: Transaction,
   requests: readonly CheckRequest[],
-  { credentials, now }: GroupFacts,
+  { credentials, definitions, now }: GroupFacts,
   { policies, annotations }: GroupMemory,
 ): Promise<(Ready | GuardError)[]> {
   await policies.load(tx, credentials.policyVersions());
   const found = requests.map((request): Ready | GuardError => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
+    if (!definitions.isCurrent(request)) return new ServerChanged();
     const { key, person, sessionEndsAt } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));
@@ -153,6 +154,7 @@ async function withPolicies(
     await annotations.load(
       tx,
       reading.map(each => each.request),
+      definitions,
     );
   return found;
 }

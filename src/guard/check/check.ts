@@ -7,7 +7,7 @@ import type { Span } from '../../core/wire/span.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import { AuditWriter } from '../../store/log/audit.ts';
 import type { Deps } from '../deps.ts';
-import { keyLock, PEOPLE_LOCK, POLICIES_LOCK } from '../locks.ts';
+import { keyLock, PEOPLE_LOCK, POLICIES_LOCK, toolServerLock } from '../locks.ts';
 import { CallerTurns } from '../rations/caller-turns.ts';
 import { keyName } from '../rations/rations.ts';
 import { Annotations } from './annotations.ts';
@@ -70,7 +70,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
 
   shares(keyIds: ReadonlySet<string>, requests: readonly CheckRequest[]): string[] {
     const people = requests.some(each => each.principal.personId !== undefined) ? [PEOPLE_LOCK] : [];
-    return [...people, POLICIES_LOCK, ...Array.from(keyIds, keyLock)];
+    const ids = new Set(requests.flatMap(each => each.connectedTool?.toolServerId ?? []));
+    const servers = Array.from(ids, toolServerLock);
+    return [...people, POLICIES_LOCK, ...servers, ...Array.from(keyIds, keyLock)];
   }
 
   spanOf({ span }: CheckRequest): Span | undefined {

@@ -3,11 +3,12 @@
 // whose rule asks for approval. The locks that the transaction holds keep all of these facts true until the commit.
 
 import { isOpenTo } from '../../core/approvals/open-to.ts';
-import { type ShownDefinition, shownDefinitions } from '../../store/connected-tools.ts';
+import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
 import { openToFacts, type PersonFacts, personFacts } from '../../store/people.ts';
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
+import { type ShownDefinition, shownDefinitions } from '../../store/tool-definitions.ts';
 import { keyLives } from '../credentials.ts';
 import type { CheckRequest } from './request.ts';
 
@@ -111,28 +112,63 @@ class PeopleFacts {
   }
 }
 
-/** The definitions that the tools of a group's calls show. They are known only for calls that the service forwards. */
-export class DefinitionFacts {
-  readonly #shown: Map<string, ShownDefinition>;
+/**
+ * Says that a call was not decided: since it was made, its Connected Tool or the server behind it has been changed or
+ * removed. Whoever made it looks for its tool again.
+ */
+export class ServerChanged extends GuardError {
+  constructor() {
+    super('not_ready', 'The tool server of this call was changed at this moment. Call again.');
+  }
+}
 
-  private constructor(shown: ShownDefinition[]) {
-    this.#shown = new Map(shown.map(each => [definitionKey(each.connectedToolId, each.toolName), each]));
+/**
+ * What is known of the Connected Tools that the calls of a group go to: whether they still are what they were when the
+ * calls were made, and the definitions of their tools. It is known only for calls that the service forwards.
+ */
+export class DefinitionFacts {
+  readonly #connected = new Map<string, ShownDefinition>();
+  readonly #shown = new Map<string, Definition>();
+
+  private constructor(rows: readonly ShownDefinition[]) {
+    for (const row of rows) {
+      const { connectedToolId, toolName, digest, changedDigest } = row;
+      this.#connected.set(connectedToolId, row);
+      if (toolName === null || digest === null) continue;
+      this.#shown.set(definitionKey(connectedToolId, toolName), { digest, changedDigest });
+    }
   }
 
   static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<DefinitionFacts> {
     const ids = new Set<string>();
     const names = new Set<string>();
-    for (const { connectedToolId, call } of requests) {
-      if (connectedToolId === undefined) continue;
-      ids.add(connectedToolId);
+    for (const { connectedTool, call } of requests) {
+      if (connectedTool === undefined) continue;
+      ids.add(connectedTool.id);
       names.add(call.toolName);
     }
     return new DefinitionFacts(ids.size > 0 ? await shownDefinitions(tx, [...ids], [...names]) : []);
   }
 
+  /**
+   * Whether the call goes to what its key has under this name now. It is false for a tool that began to name a shared
+   * server, too: the transaction lacks the lock of that server.
+   */
+  isCurrent({ connectedTool, principal, call }: CheckRequest): boolean {
+    if (connectedTool === undefined) return true;
+    const now = this.#connected.get(connectedTool.id);
+    return (
+      now !== undefined &&
+      now.keyId === principal.keyId &&
+      now.serverName === call.serverName &&
+      now.toolServerId === connectedTool.toolServerId &&
+      now.updatedAt === connectedTool.updatedAt
+    );
+  }
+
   /** Whether the tool's definition differs from the accepted one. If no definition is known, it counts as changed. */
   changed(request: CheckRequest): boolean {
-    if (request.connectedToolId === undefined) return false;
+    if (request.connectedTool === undefined) return false;
     const shown = this.#of(request);
     if (shown === undefined) return true;
     return request.shownDigest === undefined
@@ -151,9 +187,14 @@ export class DefinitionFacts {
     return this.#of(request)?.digest ?? null;
   }
 
-  #of({ connectedToolId = '', call }: CheckRequest): ShownDefinition | undefined {
-    return this.#shown.get(definitionKey(connectedToolId, call.toolName));
+  #of({ connectedTool, call }: CheckRequest): Definition | undefined {
+    return this.#shown.get(definitionKey(connectedTool?.id ?? '', call.toolName));
   }
+}
+
+interface Definition {
+  digest: string;
+  changedDigest: string | null;
 }
 
 const definitionKey = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;

@@ -9,6 +9,7 @@ import { joinName } from '../../core/text/name.ts';
 import type { Surface } from '../../core/text/surface.ts';
 import type { Json } from '../../core/wire/json.ts';
 import type { Attributes, Span } from '../../core/wire/span.ts';
+import type { ConnectedTool } from '../../store/connected-tools.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Principal } from '../credentials.ts';
 import type { RunHandle } from './run.ts';
@@ -27,8 +28,8 @@ export interface CheckRequest {
   continuation?: Json;
   /** The digest that binds an approval to the call, once it is computed: from then on, nothing of it may change. */
   callDigest?: string;
-  /** The Connected Tool that the call is forwarded to, if the service runs it itself. */
-  connectedToolId?: string;
+  /** The Connected Tool that the call is forwarded to, if the service runs it itself, as it was when the call was made. */
+  connectedTool?: CalledTool;
   /**
    * The digest of the definition that the caller is shown, where a server may show different ones to different people.
    * It must then be the accepted one. Otherwise the store knows what the tool shows.
@@ -50,6 +51,9 @@ export interface CheckRequest {
   /** The span of the request, if it is traced or carries a trace. */
   span?: Span | undefined;
 }
+
+/** Which Connected Tool a call goes to, and which state of its server. */
+export type CalledTool = Pick<ConnectedTool, 'id' | 'toolServerId' | 'updatedAt'>;
 
 export interface Verdict {
   decision: Decision;

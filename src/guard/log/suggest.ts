@@ -9,12 +9,13 @@ import { type Seen, suggestedPolicy, UNUSED_MS } from '../../core/foresight/sugg
 import type { Outcomes } from '../../core/foresight/suggestion-remarks.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { Rule } from '../../core/policy/policy.ts';
-import { listConnectedTools, listToolNames } from '../../store/connected-tools.ts';
+import { listConnectedTools } from '../../store/connected-tools.ts';
 import { answersByRule } from '../../store/earlier-approvals.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { findKey, type KeyRecord } from '../../store/keys.ts';
 import { firstIdAt } from '../../store/log/audit.ts';
 import { findPolicy } from '../../store/policies.ts';
+import { listToolNames } from '../../store/tool-definitions.ts';
 import { compiledVersion } from '../compiled-version.ts';
 import type { Deps } from '../deps.ts';
 import { noSuchKey } from '../keys.ts';

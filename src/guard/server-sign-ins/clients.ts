@@ -12,7 +12,7 @@ import {
   removeServerClients,
 } from '../../store/server-sign-ins.ts';
 import type { Deps } from '../deps.ts';
-import type { OAuthSettings } from '../tool-servers/connected-tools.ts';
+import type { OAuthSettings } from '../tool-servers/source-secrets.ts';
 import type { Server } from './endpoints.ts';
 import { readObject, type Step, Unanswered, unusable } from './requests.ts';
 

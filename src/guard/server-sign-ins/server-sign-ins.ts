@@ -18,7 +18,7 @@ import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
 import { hashToken } from '../secrets.ts';
-import { decryptOAuth } from '../tool-servers/connected-tools.ts';
+import { decryptOAuth } from '../tool-servers/source-secrets.ts';
 import { listedScopes, readChallenge } from './challenge.ts';
 import { type Addresses, clientMetadata } from './clients.ts';
 import { decryptTokens, type Kept, KeptTokens, SIGN_IN_AGAIN } from './kept-tokens.ts';

@@ -21,7 +21,8 @@ import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import { keyLock, PEOPLE_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
-import { decryptHeaders, decryptOAuth, noSuchTool } from '../tool-servers/connected-tools.ts';
+import { noSuchTool } from '../tool-servers/connected-tools.ts';
+import { decryptHeaders, decryptOAuth } from '../tool-servers/source-secrets.ts';
 import { chosenScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
 import { type Discovered, discover } from './discovery.ts';
@@ -234,7 +235,7 @@ export class Visits {
       const isAccepted = owner === null && tool.authorizationServer === (visit.known ?? null);
       if (!isAccepted) requirePinned(tool, server);
       const pin = pinOf(server);
-      if (tool.authorizationServer !== pin) await pinAuthorizationServer(tx, toolId, pin);
+      if (tool.authorizationServer !== pin) await pinAuthorizationServer(tx, tool, pin);
       const signIn = {
         toolId,
         personId,

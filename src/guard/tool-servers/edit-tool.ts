@@ -10,15 +10,14 @@ import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import { keyLock } from '../locks.ts';
 import { requireTarget, type TargetRules } from '../outgoing/addresses.ts';
+import { nameTaken, noSuchTool } from './connected-tools.ts';
 import {
   decryptHeaders,
   decryptOAuth,
   encryptHeaders,
   encryptOAuth,
-  nameTaken,
-  noSuchTool,
   type OAuthSettings,
-} from './connected-tools.ts';
+} from './source-secrets.ts';
 
 /** What is left out stays as it is. */
 export interface ToolChanges {

@@ -3,7 +3,7 @@
 
 import { z } from 'zod';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
-import { TRANSPORTS } from '../../store/connected-tools.ts';
+import { TRANSPORTS } from '../../store/tool-servers.ts';
 import { isoTime, text, uuid } from '../serving/fields.ts';
 import { signInState } from './server-sign-ins.ts';
 

@@ -4,16 +4,12 @@
 import { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
 import { noSuchKey } from '../../guard/keys.ts';
-import {
-  connectTool,
-  decryptOAuth,
-  disconnectTool,
-  noSuchTool,
-  type OAuthSettings,
-} from '../../guard/tool-servers/connected-tools.ts';
+import { connectTool, disconnectTool, noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
+import { decryptOAuth, type OAuthSettings } from '../../guard/tool-servers/source-secrets.ts';
 import type { Upstream } from '../../mcp/upstream.ts';
-import { type ConnectedTool, listConnectedTools, listDefinitions } from '../../store/connected-tools.ts';
+import { type ConnectedTool, listConnectedTools } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
+import { listDefinitions } from '../../store/tool-definitions.ts';
 import { iso, isoOrNull, list } from '../serving/fields.ts';
 import { actorOf, holdOpen, type Route, route } from '../serving/route.ts';
 import type { Services } from '../serving/services.ts';

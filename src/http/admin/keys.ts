@@ -6,10 +6,10 @@ import { MAX_CHANNELS } from '../../core/policy/channel.ts';
 import { endKey } from '../../guard/approvals/end-key.ts';
 import { changeKey, createKey, decryptNotify, noSuchKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
-import { countDrifted } from '../../store/connected-tools.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { findLastUses } from '../../store/key-uses.ts';
 import { FORWARDS, findKey, findNamesake, type KeyRecord, listKeys } from '../../store/keys.ts';
+import { countDrifted } from '../../store/tool-definitions.ts';
 import {
   before,
   iso,

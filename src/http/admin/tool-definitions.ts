@@ -2,8 +2,9 @@
 // accepted and as it is now, and the acceptance of a change.
 
 import { z } from 'zod';
-import { acceptDrift, noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
-import { listDefinitions } from '../../store/connected-tools.ts';
+import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
+import { acceptDrift } from '../../guard/tool-servers/definitions.ts';
+import { listDefinitions } from '../../store/tool-definitions.ts';
 import { isoOrNull, isoTime, list } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
 import { path, tag } from './connected-tools.ts';

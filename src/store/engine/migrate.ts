@@ -24,6 +24,7 @@ import endedApprovals from '../migrations/0022_ended_approvals.sql' with { type:
 import flows from '../migrations/0023_flows.sql' with { type: 'text' };
 import results from '../migrations/0024_results.sql' with { type: 'text' };
 import knownOfKeys from '../migrations/0025_known_of_keys.sql' with { type: 'text' };
+import toolServers from '../migrations/0026_tool_servers.sql' with { type: 'text' };
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 
 interface Migration {
@@ -55,6 +56,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 23, name: 'flows', sql: flows },
   { version: 24, name: 'results', sql: results },
   { version: 25, name: 'known of keys', sql: knownOfKeys },
+  { version: 26, name: 'tool servers', sql: toolServers },
 ];
 
 const RETRY_MS = 1000;

@@ -3,30 +3,33 @@
 
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { Annotations } from '../../../src/guard/check/annotations.ts';
+import { DefinitionFacts } from '../../../src/guard/check/facts.ts';
 import { createPolicy } from '../../../src/guard/check/policies.ts';
 import type { CheckRequest } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { createKey } from '../../../src/guard/keys.ts';
-import { compareDefinitions, connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { compareDefinitions } from '../../../src/guard/tool-servers/definitions.ts';
+import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { depsAt } from '../deps.ts';
 
 let store: TestStore;
 let deps: Deps;
-let toolId: string;
+let tool: ConnectedTool;
 let keyId: string;
 
 beforeEach(async () => {
   store = await openStore('sqlite');
   deps = depsAt(store.db, () => NOW);
   const policy = await createPolicy(deps, 'admin', { name: 'p', description: '', rules: [] });
-  const input = { name: 'k', policyId: policy.id, requireSignInToApprove: false, expiresAt: null };
-  keyId = (await createKey(deps, 'admin', { ...input, notify: null, forward: [] })).key.id;
-  const tool = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
-  toolId = (await connectTool(deps, 'admin', { allowPrivate: true }, keyId, tool)).id;
+  const key = { name: 'k', policyId: policy.id, requireSignInToApprove: false, expiresAt: null };
+  keyId = (await createKey(deps, 'admin', { ...key, notify: null, forward: [] })).key.id;
+  const input = { name: 'up', transport: 'stdio' as const, target: 'x', headers: null };
+  tool = await connectTool(deps, 'admin', { allowPrivate: true }, keyId, input);
   const names = ['a', 'b', 'c', 'd'];
   const shown = names.map(title => ({ toolName: title, definition: { annotations: { title } } }));
-  await compareDefinitions(deps, { id: toolId, keyId }, shown);
+  await compareDefinitions(deps, tool, shown);
 });
 afterEach(() => store.close());
 
@@ -35,7 +38,7 @@ const call = (toolName: string): CheckRequest => ({
   surface: 'mcp',
   call: { serverName: 'up', toolName },
   args: {},
-  connectedToolId: toolId,
+  connectedTool: tool,
   referenceId: null,
   startedAt: 0,
 });
@@ -43,7 +46,9 @@ const call = (toolName: string): CheckRequest => ({
 test('what is forgotten for other calls is known for these', async () => {
   const annotations = new Annotations(1);
   const load = (requests: CheckRequest[]) =>
-    deps.db.transaction({}, tx => annotations.load(tx, requests).then(() => undefined));
+    deps.db.transaction({}, async tx =>
+      annotations.load(tx, requests, await DefinitionFacts.read(tx, requests)),
+    );
   await load([call('a'), call('b')]);
   // The memory is full now: c makes it forget a, which is decided beside it.
   const group = [call('a'), call('c')];

@@ -19,11 +19,9 @@ import { newId } from '../../../src/guard/ids.ts';
 import { changeKey, createKey, type KeyNotify } from '../../../src/guard/keys.ts';
 import { Vault } from '../../../src/guard/secrets.ts';
 import { endSession, mintSession } from '../../../src/guard/sessions.ts';
-import {
-  compareDefinitions,
-  connectTool,
-  definitionDigest,
-} from '../../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { compareDefinitions, definitionDigest } from '../../../src/guard/tool-servers/definitions.ts';
+import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { engines } from '../../support/service.ts';
@@ -482,16 +480,16 @@ for (const engine of await engines()) {
     });
 
     describe('a tool whose definition changes', () => {
-      let connectedToolId: string;
+      let connectedTool: ConnectedTool;
       beforeEach(async () => {
         const input = { name: 'prod', transport: 'stdio' as const, target: 'x', headers: null };
-        connectedToolId = (await connectTool(deps, 'admin', { allowPrivate: true }, keyId, input)).id;
+        connectedTool = await connectTool(deps, 'admin', { allowPrivate: true }, keyId, input);
         await shows('one');
       });
 
       const shows = (description: string, toolName = 'deploy') =>
-        compareDefinitions(deps, { id: connectedToolId, keyId }, [{ toolName, definition: { description } }]);
-      const run = (more: Partial<CheckRequest> = {}) => request({ connectedToolId, surface: 'mcp', ...more });
+        compareDefinitions(deps, connectedTool, [{ toolName, definition: { description } }]);
+      const run = (more: Partial<CheckRequest> = {}) => request({ connectedTool, surface: 'mcp', ...more });
       const look = (more: Partial<CheckRequest> = {}) =>
         run({ call: { serverName: 'prod', toolName: 'look' }, ...more });
 
@@ -507,7 +505,7 @@ for (const engine of await engines()) {
           expect(await outcomes(look())).toEqual(['allow']);
           await shows('another', 'look');
           // Where the service does not run the call itself, it knows of no definition.
-          expect(await outcomes(look(), look({ connectedToolId: undefined as never }))).toEqual([
+          expect(await outcomes(look(), look({ connectedTool: undefined as never }))).toEqual([
             wanted,
             'allow',
           ]);
@@ -569,7 +567,7 @@ for (const engine of await engines()) {
 
       test('is not freed by what was asked for where no definition was known', async () => {
         under({ toolDrift: 'require_approval' });
-        const unknown = run({ connectedToolId: undefined as never });
+        const unknown = run({ connectedTool: undefined as never });
         await approved(unknown, MINUTE);
         const referenceId = await approved({ ...unknown, call: { serverName: 'prod', toolName: 'other' } });
         await shows('one', 'other');

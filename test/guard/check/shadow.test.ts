@@ -8,7 +8,8 @@ import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.t
 import type { CheckRequest, Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { changeKey, createKey } from '../../../src/guard/keys.ts';
-import { compareDefinitions, connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { compareDefinitions } from '../../../src/guard/tool-servers/definitions.ts';
 import { findAudit } from '../../../src/store/log/audit.ts';
 import type { Shadow } from '../../../src/store/log/audit-entry.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
@@ -175,13 +176,11 @@ for (const engine of await engines()) {
         { tool: '*', action: 'require_approval' },
       ]);
       const input = { name: 'prod', transport: 'stdio', target: 'x', headers: null } as const;
-      const { id } = await connectTool(deps, 'admin', { allowPrivate: true }, keyId, input);
+      const tool = await connectTool(deps, 'admin', { allowPrivate: true }, keyId, input);
       const show = (readOnlyHint: boolean) =>
-        compareDefinitions(deps, { id, keyId }, [
-          { toolName: 'read', definition: { annotations: { readOnlyHint } } },
-        ]);
+        compareDefinitions(deps, tool, [{ toolName: 'read', definition: { annotations: { readOnlyHint } } }]);
       await show(true);
-      const call = request('read', { connectedToolId: id, surface: 'mcp' });
+      const call = request('read', { connectedTool: tool, surface: 'mcp' });
       expect(await decisions(call, request('read'))).toEqual(['allow allow', 'allow pending']);
       const outside = { ...call, principal: { ...call.principal, scope: new Set(['prod__other']) } };
       expect(await decisions(outside)).toEqual(['deny deny']);

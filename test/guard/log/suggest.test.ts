@@ -11,11 +11,12 @@ import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { suggestPolicy } from '../../../src/guard/log/suggest.ts';
 import { ruleDigest } from '../../../src/guard/rule-digest.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
-import { insertConnectedTool, pinDefinition } from '../../../src/store/connected-tools.ts';
+import { insertConnectedTool } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertAudit } from '../../../src/store/log/audit.ts';
 import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { insertPolicy, insertPolicyVersion, updatePolicy } from '../../../src/store/policies.ts';
+import { pinDefinition } from '../../../src/store/tool-definitions.ts';
 import {
   approvalRecord,
   auditEntry,
@@ -107,7 +108,7 @@ for (const engine of await engines()) {
         await insertConnectedTool(tx, connectedTool({ id: 'tool-1', name: 'github' }));
         for (const toolName of ['list', 'create'])
           pinDefinition(tx, {
-            connectedToolId: 'tool-1',
+            sourceId: 'tool-1',
             toolName,
             digest: 'd',
             definition: '{}',

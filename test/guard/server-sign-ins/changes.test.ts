@@ -7,8 +7,9 @@ import { changeKey } from '../../../src/guard/keys.ts';
 import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
 import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
-import { disconnectTool, type OAuthSettings } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { disconnectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
 import { editTool, type ToolChanges } from '../../../src/guard/tool-servers/edit-tool.ts';
+import type { OAuthSettings } from '../../../src/guard/tool-servers/source-secrets.ts';
 import { type ConnectedTool, findTool, removeConnectedTool } from '../../../src/store/connected-tools.ts';
 import { removeOperator } from '../../../src/store/operators.ts';
 import {
@@ -86,7 +87,7 @@ await onEachEngine(store => {
       let removal = Promise.resolve();
       holdTokens(() => {
         removal = store.db.transaction({ exclusive: [lock] }, async tx => {
-          if (what === 'tool') await removeConnectedTool(tx, tool.id);
+          if (what === 'tool') await removeConnectedTool(tx, tool);
           else {
             await removePersonSignIns(tx, personId);
             await removeOperator(tx, personId);

@@ -3,7 +3,8 @@
 import type { Deps } from '../../../src/guard/deps.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import type { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
-import { connectTool, type OAuthSettings } from '../../../src/guard/tool-servers/connected-tools.ts';
+import { connectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
+import type { OAuthSettings } from '../../../src/guard/tool-servers/source-secrets.ts';
 import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertOperator, updateOperatorGroups } from '../../../src/store/operators.ts';

@@ -1,0 +1,140 @@
+// The definitions of tools: what a server shows is compared with what was accepted, and operators accept what has changed.
+
+import { GuardError } from '../../core/errors.ts';
+import { canonicalJson } from '../../core/wire/canonical.ts';
+import { type Json, writeJson } from '../../core/wire/json.ts';
+import { findConnectedTool } from '../../store/connected-tools.ts';
+import {
+  acceptDefinition,
+  listPins,
+  markDrift,
+  type Pin,
+  pinDefinition,
+} from '../../store/tool-definitions.ts';
+import type { SourceRef } from '../../store/tool-servers.ts';
+import { recordChange } from '../changes.ts';
+import type { Actor, Deps } from '../deps.ts';
+import { hashToken } from '../secrets.ts';
+import { noSuchTool } from './connected-tools.ts';
+import { changeSource } from './sources.ts';
+
+/** A tool's definition as an upstream showed it. */
+interface SeenDefinition {
+  toolName: string;
+  definition: Json;
+}
+
+/** The most characters that a definition may have as canonical JSON. Real ones have a few thousand. */
+const MAX_DEFINITION = 256 * 1024;
+/**
+ * The limits on what the store keeps of one Connected Tool: all names that it has ever shown, and their definitions.
+ */
+const MAX_PINNED = 5000;
+const MAX_PINNED_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * Pins definitions that are seen for the first time, and marks those that differ from the pinned ones. Once this has
+ * returned, every call on every replica is decided by the result. The lock of the source is taken only if something is
+ * new. The pins are then read again under the lock, because another replica or an operator may have changed them
+ * meanwhile. A source that was removed meanwhile keeps none.
+ */
+export async function compareDefinitions(
+  deps: Deps,
+  source: SourceRef,
+  seen: readonly SeenDefinition[],
+): Promise<void> {
+  const digested = firsts(seen).map(digestOf);
+  if (news(digested, await listPins(deps.db, source.sourceId)).length === 0) return;
+  await changeSource(deps, source, async (tx, now) => {
+    if (now === null) return;
+    const id = now.sourceId;
+    const at = deps.now();
+    const pins = await listPins(tx, id);
+    const found = news(digested, pins);
+    requireRoom(pins, found);
+    for (const { is, toolName, digest, definition: value } of found) {
+      const definition = writeJson(value);
+      if (is === 'first') pinDefinition(tx, { sourceId: id, toolName, digest, definition, seenAt: at });
+      else markDrift(tx, id, toolName, is === 'changed' ? { digest, definition, at } : null);
+    }
+  });
+}
+
+/** If a server lists a name twice, the first definition counts, as it does for clients. */
+function firsts(seen: readonly SeenDefinition[]): SeenDefinition[] {
+  const names = new Set<string>();
+  return seen.filter(({ toolName }) => !names.has(toolName) && names.add(toolName));
+}
+
+interface DigestedDefinition extends SeenDefinition {
+  digest: string;
+  size: number;
+}
+
+export function definitionDigest(definition: Json): string {
+  return hashToken(canonicalJson(definition));
+}
+
+/** The digest is made from canonical JSON: a server that only reorders the members of an object has changed nothing. */
+function digestOf(seen: SeenDefinition): DigestedDefinition {
+  const text = canonicalJson(seen.definition);
+  if (text.length > MAX_DEFINITION) {
+    const what = `the definition of "${seen.toolName}" has more than ${MAX_DEFINITION} characters`;
+    throw new GuardError('too_large', `${what}, so no tool of this server is taken`);
+  }
+  return { ...seen, digest: hashToken(text), size: text.length };
+}
+
+/**
+ * A server must not fill the store. Old pins are not dropped to make room: the server could then show another
+ * definition unnoticed.
+ */
+function requireRoom(pins: readonly Pin[], found: readonly News[]): void {
+  const names = pins.length + found.filter(each => each.is === 'first').length;
+  const size = [...pins, ...found].reduce((sum, each) => sum + each.size, 0);
+  if (names <= MAX_PINNED && size <= MAX_PINNED_CHARACTERS) return;
+  const what =
+    names > MAX_PINNED ? `${MAX_PINNED} tools` : `${MAX_PINNED_CHARACTERS} characters of definitions`;
+  throw new GuardError(
+    'too_large',
+    `this server has shown more than ${what} in all; to forget those before, remove it and register it again`,
+  );
+}
+
+interface News extends DigestedDefinition {
+  is: 'first' | 'changed' | 'restored';
+}
+
+/** The definitions that differ from what the store knows. */
+function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[] {
+  const pinned = new Map(rows.map(row => [row.toolName, row]));
+  return seen.flatMap((each): News | [] => {
+    const pin = pinned.get(each.toolName);
+    if (pin === undefined) return { ...each, is: 'first' };
+    if (pin.digest === each.digest) return pin.changedDigest === null ? [] : { ...each, is: 'restored' };
+    return pin.changedDigest === each.digest ? [] : { ...each, is: 'changed' };
+  });
+}
+
+/** Accepts a changed definition, if it is still the one that the operator has seen. */
+export async function acceptDrift(
+  deps: Deps,
+  actor: Actor,
+  keyId: string,
+  id: string,
+  { toolName, digest }: { toolName: string; digest: string },
+): Promise<void> {
+  const tool = await findConnectedTool(deps.db, keyId, id);
+  if (tool === null) throw noSuchTool();
+  await changeSource(deps, tool, async (tx, source) => {
+    if (source === null || (await findConnectedTool(tx, keyId, id)) === null) throw noSuchTool();
+    if (!(await acceptDefinition(tx, source.sourceId, toolName, digest))) {
+      throw new GuardError(
+        'conflict',
+        'This is not the digest of a changed definition of this tool: it has changed again, was accepted already, ' +
+          'or shows the accepted one. Look at its definitions once more.',
+      );
+    }
+    await recordChange(tx, deps, actor, 'connected-tool.accept', id, { toolName, digest });
+  });
+}

@@ -1,0 +1,178 @@
+// The definitions of tools, as they were accepted and as they are now. They are kept under the id of their source: the tool
+// server that several keys share, or the Connected Tool that carries its own definition.
+
+import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
+
+interface ToolDefinition {
+  sourceId: string;
+  toolName: string;
+  digest: string;
+  definition: string;
+  changedDigest: string | null;
+  changedDefinition: string | null;
+  changedAt: number | null;
+  seenAt: number;
+}
+
+const DEFINITION = `connected_tool_id AS "sourceId", tool_name AS "toolName", digest, definition,
+  changed_digest AS "changedDigest", changed_definition AS "changedDefinition", changed_at AS "changedAt",
+  seen_at AS "seenAt"`;
+
+export function listDefinitions(db: Queries, sourceId: string): Promise<ToolDefinition[]> {
+  return db.all(
+    `SELECT ${DEFINITION} FROM tool_definitions WHERE connected_tool_id = $1 ORDER BY seen_at, tool_name`,
+    [sourceId],
+  );
+}
+
+/**
+ * What a call through a Connected Tool depends on: to which server the Connected Tool leads now, and the digest of the
+ * definition that the tool has there.
+ */
+export interface ShownDefinition {
+  connectedToolId: string;
+  keyId: string;
+  serverName: string;
+  toolServerId: string | null;
+  /** When its server was last changed. */
+  updatedAt: number | null;
+  /** Null, like what follows, where no definition of these tools is known. */
+  toolName: string | null;
+  /** The digest of the accepted definition. */
+  digest: string | null;
+  /** The digest of the present one, if it differs. */
+  changedDigest: string | null;
+}
+
+/** Connected Tools that were removed are left out, even if their server still has other keys. */
+export function shownDefinitions(
+  db: Queries,
+  connectedToolIds: readonly string[],
+  toolNames: readonly string[],
+): Promise<ShownDefinition[]> {
+  const ids = padded(connectedToolIds);
+  const names = padded(toolNames);
+  return db.all(
+    `SELECT t.id AS "connectedToolId", t.key_id AS "keyId", t.name AS "serverName", t.tool_server_id AS "toolServerId",
+       CASE WHEN s.id IS NULL THEN t.updated_at ELSE s.updated_at END AS "updatedAt",
+       d.tool_name AS "toolName", d.digest, d.changed_digest AS "changedDigest"
+     FROM connected_tools t LEFT JOIN tool_servers s ON s.id = t.tool_server_id
+       LEFT JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
+         AND d.tool_name IN (${placeholders(names.length, ids.length)})
+     WHERE t.id IN (${placeholders(ids.length)})`,
+    [...ids, ...names],
+  );
+}
+
+/** The accepted definitions with their texts. */
+export function acceptedDefinitions(
+  db: Queries,
+  connectedToolIds: readonly string[],
+  toolNames: readonly string[],
+): Promise<{ digest: string; definition: string }[]> {
+  const ids = padded(connectedToolIds);
+  const names = padded(toolNames);
+  return db.all(
+    `SELECT d.digest, d.definition FROM connected_tools t
+       JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
+     WHERE t.id IN (${placeholders(ids.length)}) AND d.tool_name IN (${placeholders(names.length, ids.length)})`,
+    [...ids, ...names],
+  );
+}
+
+/** The accepted definition of a tool, with its text, and whether the tool has another one now. */
+export async function findDefinition(
+  db: Queries,
+  { keyId, serverName, toolName }: { keyId: string; serverName: string; toolName: string },
+): Promise<{ definition: string; drifted: boolean } | null> {
+  const [row] = await db.all<{ definition: string; changedDigest: string | null }>(
+    `SELECT d.definition, d.changed_digest AS "changedDigest" FROM connected_tools t
+       JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
+     WHERE t.key_id = $1 AND t.name = $2 AND d.tool_name = $3`,
+    [keyId, serverName, toolName],
+  );
+  return row === undefined ? null : { definition: row.definition, drifted: row.changedDigest !== null };
+}
+
+/** A pinned (accepted) definition without its text, which may be large. */
+export interface Pin {
+  toolName: string;
+  digest: string;
+  changedDigest: string | null;
+  /** The number of characters of both definitions. */
+  size: number;
+}
+
+export function listPins(db: Queries, sourceId: string): Promise<Pin[]> {
+  return db.all(
+    `SELECT tool_name AS "toolName", digest, changed_digest AS "changedDigest",
+       length(definition) + length(COALESCE(changed_definition, '')) AS size
+     FROM tool_definitions WHERE connected_tool_id = $1`,
+    [sourceId],
+  );
+}
+
+/** How many tools of each of these keys differ from their accepted definitions; keys without any are left out. */
+export async function countDrifted(db: Queries, keyIds: readonly string[]): Promise<Map<string, number>> {
+  if (keyIds.length === 0) return new Map();
+  const wanted = padded(keyIds);
+  const rows = await db.all<{ keyId: string; count: number }>(
+    `SELECT t.key_id AS "keyId", count(*) AS count FROM connected_tools t
+       JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
+     WHERE d.changed_digest IS NOT NULL AND t.key_id IN (${placeholders(wanted.length)}) GROUP BY t.key_id`,
+    wanted,
+  );
+  return new Map(rows.map(({ keyId, count }) => [keyId, count]));
+}
+
+/** The names of the tools of a source whose definitions are known. */
+export async function listToolNames(db: Queries, sourceId: string, limit: number): Promise<string[]> {
+  const rows = await db.all<{ toolName: string }>(
+    `SELECT tool_name AS "toolName" FROM tool_definitions WHERE connected_tool_id = $1
+     ORDER BY tool_name LIMIT $2`,
+    [sourceId, limit],
+  );
+  return rows.map(row => row.toolName);
+}
+
+/** Pins the definition that is seen first; one that is already pinned stays. */
+export function pinDefinition(
+  tx: Transaction,
+  pin: { sourceId: string; toolName: string; digest: string; definition: string; seenAt: number },
+): void {
+  tx.defer(
+    `INSERT INTO tool_definitions (connected_tool_id, tool_name, digest, definition, seen_at)
+     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (connected_tool_id, tool_name) DO NOTHING`,
+    [pin.sourceId, pin.toolName, pin.digest, pin.definition, pin.seenAt],
+  );
+}
+
+/** Records that a tool has another definition than the pinned one, or (null) that it has the pinned one again. */
+export function markDrift(
+  tx: Transaction,
+  sourceId: string,
+  toolName: string,
+  changed: { digest: string; definition: string; at: number } | null,
+): void {
+  tx.defer(
+    `UPDATE tool_definitions SET changed_digest = $3, changed_definition = $4, changed_at = $5
+     WHERE connected_tool_id = $1 AND tool_name = $2`,
+    [sourceId, toolName, changed?.digest ?? null, changed?.definition ?? null, changed?.at ?? null],
+  );
+}
+
+/** Pins the changed definition with this digest; false when the tool does not have it now. */
+export async function acceptDefinition(
+  tx: Transaction,
+  sourceId: string,
+  toolName: string,
+  digest: string,
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE tool_definitions SET digest = changed_digest, definition = changed_definition, changed_digest = NULL,
+       changed_definition = NULL, changed_at = NULL
+     WHERE connected_tool_id = $1 AND tool_name = $2 AND changed_digest = $3`,
+    [sourceId, toolName, digest],
+  );
+  return changed === 1;
+}
