@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isObject } from '../core/wire/json.ts';
+import { readSandbox, type Sandbox } from './sandbox.ts';
 
 export class ConfigError extends Error {}
 
@@ -12,6 +13,8 @@ export interface StdioServer {
   command: string;
   args: string[];
   env: Record<string, string>;
+  /** Without it, the command is not confined. */
+  sandbox?: Sandbox;
 }
 
 export interface ServerFile {
@@ -60,15 +63,16 @@ export function readServerFile(
 
 function readStdioServers(file: string, value: unknown): Record<string, StdioServer> {
   const wrong = (what: string) => new ConfigError(`${file}: stdioServers${what}`);
-  if (!isObject(value)) throw wrong(' must be an object: { <name>: { command, args, env } }.');
+  if (!isObject(value)) throw wrong(' must be an object: { <name>: { command, args, env, sandbox } }.');
   const servers: Record<string, StdioServer> = {};
   for (const [name, server] of Object.entries(value)) {
     if (!isObject(server) || typeof server['command'] !== 'string' || server['command'] === '') {
       throw wrong(`.${name} needs "command", the program to start.`);
     }
-    const { command, args = [], env = {}, ...others } = server;
+    const { command, args = [], env = {}, sandbox, ...others } = server;
     const odd = Object.keys(others)[0];
-    if (odd !== undefined) throw wrong(`.${name} has the unknown field "${odd}"; known: command, args, env.`);
+    if (odd !== undefined)
+      throw wrong(`.${name} has the unknown field "${odd}"; known: command, args, env, sandbox.`);
     if (!Array.isArray(args) || !args.every(arg => typeof arg === 'string')) {
       throw wrong(`.${name}.args must be a list of strings.`);
     }
@@ -76,6 +80,8 @@ function readStdioServers(file: string, value: unknown): Record<string, StdioSer
       throw wrong(`.${name}.env must hold strings only.`);
     }
     servers[name] = { command: command as string, args, env: env as Record<string, string> };
+    if (sandbox !== undefined)
+      servers[name].sandbox = readSandbox(file, sandbox, what => wrong(`.${name}.sandbox${what}`));
   }
   return servers;
 }

@@ -44,7 +44,7 @@ function text(io: IO, { file, config }: LoadedConfig): string {
   });
   const servers = Object.keys(config.stdioServers);
   lines.push(`${bold('stdioServers')} = ${servers.length > 0 ? servers.join(', ') : '(none)'}  ${dim('(file only)')}
-    Commands that Connected Tools of transport stdio may name: { <name>: { command, args, env } }.`);
+    Commands that Connected Tools of transport stdio may name: { <name>: { command, args, env, sandbox } }.`);
   const channels = Object.entries(config.channels).map(
     ([name, each]) => `\n    ${name}: ${channelText(each)}`,
   );
