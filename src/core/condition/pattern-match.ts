@@ -1,34 +1,30 @@
-// `matches`: RE2's syntax, with the parser and compiler of @bufbuild/re2. The compiled program is run here and not by
-// that package, because its work has to be counted in steps and its memory bounded whatever the text is: a program of
-// n instructions may need n of them for each character. Sets of instructions that were seen before are remembered, by
-// kinds of characters, so that usually a character costs one look-up.
+// `matches`: whether a pattern of RE2's syntax matches. The compiled program is run here and not by the package that
+// compiled it, because its work has to be counted in steps and its memory bounded whatever the text is: a program of n
+// instructions may need n of them for each character. Sets of instructions that were seen before are remembered, by kinds
+// of characters, so that usually a character costs one look-up.
 
-import { RE2JS } from '@bufbuild/re2';
 import { utf8Length } from '../text/text-length.ts';
-import { ConditionFault } from './fault.ts';
+import {
+  ALT,
+  ALT_MATCH,
+  assertions,
+  CAPTURE,
+  EMPTY_WIDTH,
+  MATCH,
+  NOP,
+  newProgram,
+  type Program,
+  RUNE,
+} from './pattern-program.ts';
 import type { Steps } from './steps.ts';
 import { Failure, TOO_MUCH_WORK } from './values.ts';
 
 const MAX_BYTES = 4_096;
-const MAX_INSTRUCTIONS = 1_000;
-/** The package expands repetitions before anybody can ask how large the program is. */
-const MAX_EXPANDED = 100_000;
 /** Remembered instructions and transitions of one pattern. */
 const MAX_REMEMBERED = 20_000;
 const INSTRUCTIONS_PER_STEP = 16;
 
 const TOO_LONG = new Failure('A text given to matches() is longer than 4 KiB.');
-
-// The instructions of a program, as @bufbuild/re2 numbers them. Tests compare with that package's own matcher.
-const ALT = 1;
-const ALT_MATCH = 2;
-const CAPTURE = 3;
-const EMPTY_WIDTH = 4;
-const MATCH = 6;
-const NOP = 7;
-const RUNE = 8;
-
-type Program = ReturnType<RE2JS['re2']>['prog'];
 
 interface State {
   readonly instructions: readonly number[];
@@ -100,24 +96,6 @@ function keep(pattern: string, program: Program): void {
     keptSize -= each.numInst();
     kept.delete(oldest);
   }
-}
-
-function newProgram(pattern: string, offset: number): Program {
-  let repeated = 1;
-  for (const [, least, most] of pattern.matchAll(/\{([0-9]+)(?:,([0-9]*))?\}/g)) {
-    repeated = Math.min(1_000, repeated * Math.max(1, Number(least), Number(most ?? 0)));
-  }
-  const tooLarge = (compiled: number) => new ConditionFault('the pattern is too large', offset, compiled);
-  if (pattern.length * repeated > MAX_EXPANDED) throw tooLarge(0);
-  let program: Program;
-  try {
-    program = RE2JS.compile(pattern).re2().prog;
-  } catch (error) {
-    const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : '';
-    throw new ConditionFault(`the pattern is not valid: ${why}`, offset);
-  }
-  if (program.numInst() > MAX_INSTRUCTIONS) throw tooLarge(program.numInst());
-  return program;
 }
 
 class Machine {
@@ -244,20 +222,4 @@ function kindsOf(program: Program): Uint8Array {
     if (!first.has(matched)) first.set(matched, rune);
     return first.get(matched)!;
   });
-}
-
-/** The assertions that hold between two characters, of which -1 is none: the flags of an EMPTY_WIDTH instruction. */
-function assertions(before: number, after: number): number {
-  const lines =
-    (before < 0 ? 0x05 : before === 0x0a ? 0x01 : 0) | (after < 0 ? 0x0a : after === 0x0a ? 0x02 : 0);
-  return lines | (isWord(before) === isWord(after) ? 0x20 : 0x10);
-}
-
-function isWord(rune: number): boolean {
-  return (
-    (rune >= 0x61 && rune <= 0x7a) ||
-    (rune >= 0x41 && rune <= 0x5a) ||
-    (rune >= 0x30 && rune <= 0x39) ||
-    rune === 0x5f
-  );
 }

@@ -3,6 +3,7 @@
 
 import { type Condition, compileCondition, type NumberResult, readOf } from '../condition/condition.ts';
 import { type Hours, parseHours } from '../time/hours.ts';
+import { CompiledResults } from './compiled-results.ts';
 import { type Limit, limitFault } from './limit.ts';
 import { conditionsOf, hasMore, type Policy, type Rule } from './policy.ts';
 import { RuleIndex } from './rule-index.ts';
@@ -26,9 +27,11 @@ export interface CompiledPolicy extends Policy {
   index: RuleIndex;
   /** By the rule's index; a rule that has nothing beyond its pattern and its action is left out. */
   compiled: ReadonlyMap<number, CompiledRule>;
+  /** Null where results are passed on as they are. */
+  compiledResults: CompiledResults | null;
   /** Whether a condition reads what tools say about themselves. */
   readsAnnotations: boolean;
-  /** Whether a rule gives marks, or a condition reads those of the run. */
+  /** Whether a rule or an entry of `results` gives marks, or a condition reads those of the run. */
   usesMarks: boolean;
   /** Whether a rule makes values known, or a condition asks which are. */
   usesKnown: boolean;
@@ -37,6 +40,7 @@ export interface CompiledPolicy extends Policy {
 /** Throws when a stored policy cannot be used: no call is decided by a part of it. */
 export function compilePolicy(policy: Policy): CompiledPolicy {
   const { rules, limits = {} } = policy;
+  const compiledResults = policy.results?.length ? new CompiledResults(policy.results) : null;
   const compiledLimits = new Map<string, CompiledLimit>();
   for (const [name, limit] of Object.entries(limits)) compiledLimits.set(name, compileLimit(name, limit));
   const compiled = new Map<number, CompiledRule>();
@@ -48,8 +52,13 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
     ...policy,
     index: new RuleIndex(rules, limits),
     compiled,
-    readsAnnotations: all.some(rule => ruleReads(rule, 'tool', 'annotations')),
-    usesMarks: rules.some(rule => rule.marks !== undefined) || all.some(rule => ruleReads(rule, 'marks')),
+    compiledResults,
+    readsAnnotations:
+      compiledResults?.readsAnnotations || all.some(rule => ruleReads(rule, 'tool', 'annotations')),
+    usesMarks:
+      compiledResults?.usesMarks ||
+      rules.some(rule => rule.marks !== undefined) ||
+      all.some(rule => ruleReads(rule, 'marks')),
     usesKnown: rules.some(rule => rule.known !== undefined) || all.some(ruleAsksKnown),
   };
 }

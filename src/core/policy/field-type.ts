@@ -13,7 +13,15 @@ export interface FieldType<T> {
   /** The values, for people, in Markdown. */
   words: string;
   /** The values that an editor offers, or where it finds them. */
-  offers?: readonly string[] | 'arguments' | 'channels' | 'conditions' | 'limits' | 'marks' | 'zones';
+  offers?:
+    | readonly string[]
+    | 'arguments'
+    | 'channels'
+    | 'conditions'
+    | 'detectors'
+    | 'limits'
+    | 'marks'
+    | 'zones';
   /** Whether texts need no quotes, because YAML takes none of them for anything else. */
   bare?: boolean;
   /** The fields of an object. */

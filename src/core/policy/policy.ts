@@ -4,6 +4,7 @@
 import { SEPARATOR } from '../text/name.ts';
 import type { Written } from './field-type.ts';
 import type { Limit } from './limit.ts';
+import type { ResultEntry } from './result-fields.ts';
 import { RULE } from './rule-fields.ts';
 
 /** Its fields are described in rule-fields.ts. */
@@ -24,6 +25,8 @@ export interface Policy {
   version: number;
   rules: readonly Rule[];
   limits?: Limits | undefined;
+  /** What is done to the results of calls. */
+  results?: readonly ResultEntry[] | undefined;
 }
 
 export const MAX_RULES = 100_000;
@@ -36,12 +39,12 @@ export const MAX_TEXT = 262_144;
 /** Whether a pattern is compared with full names only. */
 export const namesServer = (tool: string): boolean => tool.includes(SEPARATOR);
 
-/** The conditions of a rule as a list. */
-export function conditionsOf({ when = [] }: Rule): readonly string[] {
+/** The conditions of a rule, or of an entry of `results`, as a list. */
+export function conditionsOf({ when = [] }: Pick<Rule, 'when'>): readonly string[] {
   return typeof when === 'string' ? [when] : when;
 }
 
-/** The marks that a rule gives, as a list. */
+/** The marks that a rule, or an entry of `results`, gives, as a list. */
 export function marksOf({ marks = [] }: Pick<Rule, 'marks'>): readonly string[] {
   return typeof marks === 'string' ? [marks] : marks;
 }

@@ -23,15 +23,15 @@ import {
 } from './field-type.ts';
 
 export const MAX_VOTES = 5;
-const MAX_PATTERN = 512;
-const MAX_REASON = 1000;
+export const MAX_PATTERN = 512;
+export const MAX_REASON = 1000;
 const MAX_RULE_NAME = 64;
 const MAX_SHOWN_PATHS = 50;
 const MAX_NOTIFIED = 10;
 const MAX_ASK = 300;
 const LONGEST = 7 * DAY;
 
-const conditions: FieldType<string | readonly string[]> = {
+export const conditions: FieldType<string | readonly string[]> = {
   faults: value =>
     single(
       typeof value === 'string' || (Array.isArray(value) && value.every(each => typeof each === 'string'))
@@ -87,7 +87,7 @@ const listedMarks = list(
   markFault,
 );
 
-const marks: FieldType<string | readonly string[]> = {
+export const marks: FieldType<string | readonly string[]> = {
   faults: value => (typeof value === 'string' ? single(markFault(value)) : listedMarks.faults(value)),
   schema: { anyOf: [{ type: 'string' }, listedMarks.schema] },
   words: `the name of a mark, or ${listedMarks.words}`,

@@ -9,6 +9,7 @@ import {
 } from '@codemirror/autocomplete';
 import type { EditorState } from '@codemirror/state';
 import { type Entry, MANUAL } from '../../../../src/core/condition/manual.ts';
+import { DETECTOR_NAMES } from '../../../../src/core/detectors/detectors.ts';
 import { DEFAULT_CHANNEL } from '../../../../src/core/policy/channel.ts';
 import type { FieldType } from '../../../../src/core/policy/field-type.ts';
 import { VARIABLES } from '../../../../src/core/policy/situation.ts';
@@ -48,6 +49,7 @@ const OFFERED: Record<string & FieldType<unknown>['offers'], Offered> = {
   arguments: state => ['all', ...argumentNames(state)],
   channels: () => [DEFAULT_CHANNEL],
   conditions: () => [],
+  detectors: () => DETECTOR_NAMES,
   limits: limitNames,
   // What is just being written is a name in the text, too.
   marks: (state, written) => markNames(state).filter(name => name !== written),

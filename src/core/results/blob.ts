@@ -1,0 +1,27 @@
+// Resources that are sent as base64: the text that they are, and the other way round.
+
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+export const isBase64 = (text: string): boolean => text.length % 4 === 0 && BASE64.test(text);
+
+/**
+ * What is sent as text. `exact` is false where it is not UTF-8: then the text is only good for looking at, and cannot be
+ * encoded again.
+ */
+export function blobText(base64: string): { text: string; exact: boolean } {
+  const bytes = Uint8Array.from(atob(base64), each => each.charCodeAt(0));
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), exact: true };
+  } catch {
+    return { text: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), exact: false };
+  }
+}
+
+export function textBlob(text: string): string {
+  let binary = '';
+  const bytes = new TextEncoder().encode(text);
+  // The runtime takes only so many arguments at once.
+  for (let at = 0; at < bytes.length; at += 8_192)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return btoa(binary);
+}
