@@ -104,13 +104,49 @@ def but_telling(manner):
     )(connection, request, earlier)
 
 
+def looking(connection, request, earlier):
+    """Allows every call, trusts what its tool returns, and has it looked at: each ``canary`` is hidden,
+    and a result with ``poison`` is withheld.
+    """
+    if request.startswith(b"POST /v1/told "):
+        manner = trusting
+    elif request.startswith(b"POST /v1/results "):
+        manner = answer(200, _guarded(json.dumps(_body(request)["result"])))
+    else:
+        manner = answer(200, json.dumps({**ALLOW, "known": "results", "results": True}))
+    manner(connection, request, earlier)
+
+
+WITHHELD = {"content": [{"type": "text", "text": "It is withheld."}], "isError": True}
+
+
+def _guarded(text):
+    return json.dumps(WITHHELD) if "poison" in text else text.replace("canary", "[hidden: birds]")
+
+
+def but_looking(manner):
+    """As looking, except that it fails in this manner."""
+    return lambda connection, request, earlier: (
+        manner if request.startswith(b"POST /v1/results ") else looking
+    )(connection, request, earlier)
+
+
 def told(server):
     """What the requests to ``/v1/told`` said."""
-    return [
-        json.loads(each.partition(b"\r\n\r\n")[2])
-        for each in server.requests
-        if each.startswith(b"POST /v1/told ")
-    ]
+    return _bodies(b"POST /v1/told ", server)
+
+
+def looked_at(server):
+    """What was to be looked at."""
+    return _bodies(b"POST /v1/results ", server)
+
+
+def _bodies(start, server):
+    return [_body(each) for each in server.requests if each.startswith(start)]
+
+
+def _body(request):
+    return json.loads(request.partition(b"\r\n\r\n")[2])
 
 
 def first(once, then):

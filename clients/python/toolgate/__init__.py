@@ -21,6 +21,7 @@ from ._errors import (
     ToolCallDenied,
     ToolCallPending,
     ToolgateError,
+    ToolResultWithheld,
     Unauthenticated,
     WebhookRejected,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "ToolCallDenied",
     "ToolCallPending",
     "Toolgate",
+    "ToolResultWithheld",
     "ToolgateError",
     "Unauthenticated",
     "Verdict",

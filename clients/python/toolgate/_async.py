@@ -14,6 +14,7 @@ from ._asks import Args, check_ask, create_session_ask, list_sessions_ask, revok
 from ._client import Toolgate, allowed, held_as
 from ._errors import CallTimedOut, ToolCallDenied, ToolCallPending
 from ._exchange import Ask
+from ._results import guard_ask
 from ._session import CreatedSession, Session
 from ._told import report_ask, told_ask, warn
 from ._verdict import Verdict
@@ -168,6 +169,20 @@ class AsyncToolgate:
         except Exception as error:
             warn(verdict, error)
             return False
+
+    async def guard_result(
+        self,
+        verdict: Verdict,
+        result: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> dict[str, Any]:
+        """As Toolgate.guard_result."""
+        ask = guard_ask(verdict, result)
+        if ask is None:
+            return dict(result)
+        return await self._run(ask, timeout, retries)
 
     async def create_session(
         self,

@@ -1,5 +1,5 @@
-"""The client: asks for verdicts, raises for anything but an allow where asked to, tells what was said
-and returned, and manages the sessions of a key. Sending and retrying are _exchange's, waiting for a
+"""The client: asks for verdicts, raises for anything but an allow where asked to, has results looked at,
+tells what was said and returned, and manages the sessions of a key. Sending and retrying are _exchange's, waiting for a
 person is _listener's.
 """
 
@@ -13,6 +13,7 @@ from ._asks import Args, check_ask, create_session_ask, list_sessions_ask, revok
 from ._config import settings_from, want_retries, want_run, want_timeout
 from ._errors import CallTimedOut, ToolCallDenied, ToolCallPending, refusal_of
 from ._exchange import Ask, exchange
+from ._results import guard_ask
 from ._session import CreatedSession, Session
 from ._told import report_ask, told_ask, warn
 from ._transport import Deadline
@@ -185,6 +186,24 @@ class Toolgate:
         except Exception as error:
             warn(verdict, error)
             return False
+
+    def guard_result(
+        self,
+        verdict: Verdict,
+        result: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        retries: int | None = None,
+    ) -> dict[str, Any]:
+        """What may be passed on of an MCP result that an allowed call brought back: where
+        ``verdict.results`` is true, the service looks at it, and hides or withholds what the policy
+        says. Else it is the result itself, and nothing is sent. Raises if nobody could look at it:
+        pass on nothing then. Do it before the model, or anybody else, has the result.
+        """
+        ask = guard_ask(verdict, result)
+        if ask is None:
+            return dict(result)
+        return self._run(ask, retries, self._deadline(timeout))
 
     def create_session(
         self,

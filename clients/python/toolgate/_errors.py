@@ -63,6 +63,16 @@ class ToolCallPending(ToolgateError):
         self.note = note
 
 
+class ToolResultWithheld(ToolgateError):
+    """A tool was run, and what it returned or raised is withheld, or a part of what it raised. The
+    message may be passed on: it is the policy's reason, what is left of the tool's error, or says
+    that nobody could look at the result.
+    """
+
+    def __init__(self, message: str, code: str = "withheld") -> None:
+        super().__init__(code, message)
+
+
 class RequestRefused(ToolgateError):
     """The service answered, and its answer is an error."""
 
@@ -160,6 +170,15 @@ def refusal_of(verdict: Verdict, note: str | None = None) -> ToolgateError:
 def invalid(message: str) -> InvalidRequest:
     """A request that is wrong before it is sent."""
     return InvalidRequest(message, None, None, "invalid_request")
+
+
+def unseen(error: Exception) -> ToolResultWithheld:
+    """For a result that nobody could look at, in words for a model."""
+    code = error.code if isinstance(error, ToolgateError) else "no_answer"
+    why = "it is larger than 6 MiB" if code == "too_large" else "nobody could look at it"
+    return ToolResultWithheld(
+        f"The tool was run, but its result is withheld: {why} ({code}). Tell the user.", code
+    )
 
 
 def _refusal_by(approval: Approval) -> str:

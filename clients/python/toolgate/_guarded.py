@@ -1,7 +1,8 @@
 """The decorator: a function that runs only behind an allow.
 
 What was judged is what runs: arguments that change while the verdict is on its way stop the call.
-What a trusted tool returned is reported before the caller has it.
+What came of it is looked at where the policy wants it, and reported where the tool is trusted, before
+the caller has it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ._client import Toolgate
 from ._errors import InvalidConfiguration, invalid
 from ._exchange import to_json
 from ._listener import ApprovalListener
+from ._passing import AsyncPassage, Passage, Shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 ArgsOf = Callable[..., Mapping[str, Any]]
@@ -86,9 +88,8 @@ def _plain(function: Callable[..., Any], call: _Call) -> Callable[..., Any]:
         client = cast(Toolgate, call.client())
         verdict = getattr(client, call.verb)(*call.names, judged, **call.options)
         _same(text, call.args_of(*given, **named))
-        result = function(*given, **named)
-        client.report(verdict, result)
-        return result
+        passage = Passage(client, verdict)
+        return passage.pass_on(Shown(passage.run(lambda: function(*given, **named))))
 
     return run
 
@@ -102,9 +103,8 @@ def _coroutine(function: Callable[..., Any], call: _Call) -> Callable[..., Any]:
         text = to_json(judged, "The call")
         verdict = await getattr(waiting, call.verb)(*call.names, judged, **call.options)
         _same(text, call.args_of(*given, **named))
-        result = await function(*given, **named)
-        await waiting.report(verdict, result)
-        return result
+        passage = AsyncPassage(waiting, verdict)
+        return await passage.pass_on(Shown(await passage.run(lambda: function(*given, **named))))
 
     return run
 

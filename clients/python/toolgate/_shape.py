@@ -52,6 +52,14 @@ def count(fields: Fields, name: str) -> int:
     raise ShapeFault(f'"{name}" is not a whole number')
 
 
+def is_set(fields: Fields, name: str) -> bool:
+    """A field that is true, or that is not there."""
+    value = fields.get(name, False)
+    if isinstance(value, bool):
+        return value
+    raise ShapeFault(f'"{name}" is neither true nor false')
+
+
 def one_of(fields: Fields, name: str, values: Sequence[str]) -> str:
     value = fields.get(name)
     if isinstance(value, str) and value in values:

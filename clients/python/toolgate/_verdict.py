@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ._shape import Fields, count, fields_of, ident, one_of, text
+from ._shape import Fields, count, fields_of, ident, is_set, one_of, text
 
 DECISIONS = ("allow", "deny", "pending")
 
@@ -32,6 +32,9 @@ class Verdict:
     #: Only when allowed: "results" if the rule trusts what the tool returns. ``report`` tells it to
     #: the service.
     known: str | None = None
+    #: Only when allowed: whether the policy has a say about what the tool returns. ``guard_result``
+    #: gives what may be passed on.
+    results: bool = False
 
     @property
     def allowed(self) -> bool:
@@ -62,4 +65,5 @@ def read_verdict(value: Any) -> Verdict:
         reference_id=ident(fields, "referenceId") if held else None,
         message=text(fields, "message") if held else None,
         known=_known(fields) if decision == "allow" else None,
+        results=decision == "allow" and is_set(fields, "results"),
     )

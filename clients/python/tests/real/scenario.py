@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import json
 import time
+import traceback
 import unittest
 
 import toolgate
@@ -170,6 +171,44 @@ class Scenario:
         self.assertEqual(self.desk.ran, [("read_later", "b"), ("read_rows", "later", 1)])
         for words, wanted in zip(told, ["Denied: ", "later rows of b", "1 rows of later"]):
             self.assertIn(wanted, words)
+
+    def test_the_model_has_what_the_service_gives_back_of_a_result(self):
+        canary, poison = ({"table": each} for each in ("canary", "poison"))
+        calls = [[("read_rows", {**canary, "limit": 3})], [("read_later", canary)]]
+        calls += [[("read_rows", {**poison, "limit": 3})], [("read_later", poison)]]
+        with rude.Rude(rude.looking) as server:
+            told = self.converse(self.tools(Toolgate("k", server.url)), calls)
+        wanted = ["3 rows of [hidden: birds]", "later rows of [hidden: birds]"]
+        for words, each in zip(told, [*wanted, "It is withheld.", "It is withheld."]):
+            self.assertIn(each, words)
+        self.assertNotIn("canary", "".join(told))
+        self.assertEqual([each["text"] for each in rude.told(server)], wanted)
+
+    def test_the_model_has_nothing_of_a_result_that_nobody_could_look_at(self):
+        calls = [[("read_rows", {"table": "canary", "limit": 3})]]
+        calls += [[("read_later", {"table": "canary"})]]
+        failing = rude.but_looking(rude.problem(500, "internal"))
+        with rude.Rude(failing) as server, self.assertLogs("toolgate", "WARNING") as logged:
+            told = self.converse(self.tools(Toolgate("k", server.url, retries=0)), calls)
+        for words in told:
+            self.assertIn("its result is withheld: nobody could look at it (internal).", words)
+        self.assertNotIn("canary", "".join([*told, *logged.output]))
+
+    def test_what_a_tool_raises_is_looked_at_before_anybody_has_it(self):
+        def read_wrong(table: str) -> str:
+            """Cannot read."""
+            raise ValueError(f"no {table}")
+
+        with rude.Rude(rude.looking) as server:
+            made = self.make([read_wrong])
+            tools = self.guard_tools(made, server="db", gate=Toolgate("k", server.url))
+            try:
+                told = "".join(self.converse(tools, [[("read_wrong", {"table": "canary"})]]))
+            except Exception as error:
+                # Some frameworks end the run.
+                told = "".join(traceback.format_exception(type(error), error, None))
+        self.assertNotIn("canary", told)
+        self.assertEqual(len(rude.looked_at(server)), 1)
 
     def reported(self, tool, *calls):
         """What is reported of these calls of one tool, all of them in one run."""

@@ -12,9 +12,12 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any, Callable
 
+from .._errors import ToolResultWithheld
 from .._exchange import to_json
+from .._passing import Manner, Shown
 from .._plain import as_json
-from ._guard import Guard, Read
+from ._guard import TELLING, Guard, Read
+
 
 class _Running:
     """A call that runs behind an allow of its guard."""
@@ -43,37 +46,48 @@ def asking(
     tool_of: Callable[[tuple[Any, ...]], Any],
     args_of: ArgsOf,
     refuse: Callable[[str], Any],
-    shown: Callable[[Any, Any], Any] = lambda tool, result: result,
+    shown: Callable[[Any, Any], Shown] = lambda tool, result: Shown(result),
+    manner: Manner = TELLING,
     is_async: bool | None = None,
 ) -> Callable[..., Any]:
     """The function, which now asks first. What ``refuse`` returns or raises takes the place of a
-    result. ``shown`` is what the model will see of a tool's result. Plain functions are asked for in
-    the thread that they run in.
+    result, also of one that is withheld. ``shown`` is what the model will see of a tool's result.
+    Plain functions are asked for in the thread that they run in.
     """
 
     @functools.wraps(function)
     def plain(*given: Any, **named: Any) -> Any:
         tool, read = tool_of(given), lambda: args_of(function, given, named)
         with _entered(guard, tool, function, read) as again:
-            judged = None if again else guard.judge(tool.name, read)
+            if again:
+                return function(*given, **named)
+            judged = guard.judge(tool.name, read)
             if isinstance(judged, str):
                 return refuse(judged)
-            result = function(*given, **named)
-            if judged is not None:
-                guard.report(judged, shown(tool, result))
-            return result
+            passage = guard.passage(judged, manner)
+            result = passage.run(lambda: function(*given, **named))
+            try:
+                return passage.pass_on(shown(tool, result))
+            except ToolResultWithheld as withheld:
+                words = str(withheld)
+            return refuse(words)
 
     @functools.wraps(function)
     async def waiting(*given: Any, **named: Any) -> Any:
         tool, read = tool_of(given), lambda: args_of(function, given, named)
         with _entered(guard, tool, function, read) as again:
-            judged = None if again else await guard.judge_async(tool.name, read)
+            if again:
+                return await function(*given, **named)
+            judged = await guard.judge_async(tool.name, read)
             if isinstance(judged, str):
                 return refuse(judged)
-            result = await function(*given, **named)
-            if judged is not None:
-                await guard.report_async(judged, shown(tool, result))
-            return result
+            passage = guard.passage_async(judged, manner)
+            result = await passage.run(lambda: function(*given, **named))
+            try:
+                return await passage.pass_on(shown(tool, result))
+            except ToolResultWithheld as withheld:
+                words = str(withheld)
+            return refuse(words)
 
     if is_async is None:
         is_async = inspect.iscoroutinefunction(function)
@@ -81,9 +95,7 @@ def asking(
 
 
 @contextlib.contextmanager
-def _entered(
-    guard: Guard, tool: Any, function: Callable[..., Any], read: Read
-) -> Iterator[bool]:
+def _entered(guard: Guard, tool: Any, function: Callable[..., Any], read: Read) -> Iterator[bool]:
     """Whether the same call is running already, by another function of the tool, and was allowed."""
     try:
         call = (id(guard), id(tool), to_json(as_json(dict(read())), "The call"))

@@ -1,6 +1,6 @@
 """What all adapters share: a call is judged before its tool runs, and a refusal becomes a sentence
 that is written for the model. How a framework hands that sentence to its model is each adapter's
-matter. What a trusted tool returned is reported before the model has it.
+matter. What comes of the call is looked at and reported before the model has it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from .._errors import (
 )
 from .._exchange import to_json
 from .._listener import ApprovalListener
+from .._passing import AsyncPassage, Manner, Passage
 from .._plain import as_json
 from .._verdict import Verdict
 
 Gate = Union[Toolgate, AsyncToolgate]
 #: The arguments of a call, as they are at this moment.
 Read = Callable[[], Mapping[str, Any]]
+
+#: For an adapter whose framework gives the model the text of any error.
+TELLING = Manner(tells_model=True)
 
 #: How many held calls are remembered; the oldest goes first.
 REMEMBERED = 1000
@@ -84,13 +88,13 @@ class Guard:
             return self._told(call, error)
         return verdict
 
-    def report(self, verdict: Verdict, result: Any) -> None:
-        """To be given what the tool returned, before the model has it. Raises nothing."""
-        self._gate.report(verdict, result)
+    def passage(self, verdict: Verdict, manner: Manner) -> Passage:
+        """The way of what the tool returns or raises to the model."""
+        return Passage(self._gate, verdict, manner)
 
-    async def report_async(self, verdict: Verdict, result: Any) -> None:
-        """As report; the event loop goes on meanwhile."""
-        await AsyncToolgate.of(self._gate).report(verdict, result)
+    def passage_async(self, verdict: Verdict, manner: Manner) -> AsyncPassage:
+        """As passage; the event loop goes on meanwhile."""
+        return AsyncPassage(AsyncToolgate.of(self._gate), verdict, manner)
 
     def _begin(self, call: _Call) -> tuple[str, dict[str, Any]]:
         call.take_snapshot()

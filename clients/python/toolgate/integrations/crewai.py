@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable
 
 from .._listener import ApprovalListener
+from .._passing import Shown
 from ._arguments import by_name
 from ._asking import asking, with_members
 from ._guard import Gate, Guard, defined_in, every, is_a, unguardable
@@ -86,9 +87,15 @@ def _of_method(
     return by_name(method, given, named, leave_out=(first,), positional=names)
 
 
-def _shown(_: Any, result: Any) -> Any:
-    """A failure is no result: it may repeat the arguments."""
-    return None if is_a(result, "crewai", "ToolFailure") else result
+def _shown(_: Any, result: Any) -> Shown:
+    """Of a failure, its message."""
+    if not is_a(result, "crewai", "ToolFailure"):
+        return Shown(result)
+
+    def back(passed: Any, is_all: bool) -> Any:
+        return result if is_all else type(result)(message=passed)
+
+    return Shown(result.message, is_error=True, back=back)
 
 
 class Refusal(str):

@@ -2,7 +2,7 @@
 
 Every tool that runs here is run by ``run_async``, with the arguments as the model gave them; those
 of a function are judged as the function will get them. A refusal is the answer ``{"error": …}``, as
-the kit's own function tools answer, and the run goes on.
+the kit's own function tools answer, and the run goes on. So is the reason why a result is withheld.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from .._errors import ToolResultWithheld
 from .._exchange import to_json
 from .._listener import ApprovalListener
-from ._guard import Gate, Guard, defined_in, every, is_a, unguardable
+from .._passing import Shown
+from ._guard import TELLING, Gate, Guard, defined_in, every, is_a, unguardable
 
 
 def guard_tools(
@@ -56,9 +58,12 @@ def _guarded(tool: Any, guard: Guard) -> Any:
         judged = await guard.judge_async(tool.name, read)
         if isinstance(judged, str):
             return {"error": judged}
-        result = await run(args=written, tool_context=tool_context)
-        await guard.report_async(judged, result)
-        return result
+        passage = guard.passage_async(judged, TELLING)
+        result = await passage.run(lambda: run(args=written, tool_context=tool_context))
+        try:
+            return await passage.pass_on(Shown(result))
+        except ToolResultWithheld as withheld:
+            return {"error": str(withheld)}
 
     made.run_async = run_async
     return made

@@ -2,7 +2,7 @@
 
 ``_run`` and ``_arun`` of a tool are guarded, with the arguments as they were validated, and without
 those that LangChain injects. A refusal is the tool's message of status ``error``, and the run goes
-on.
+on. So is the reason why a result is withheld.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .._listener import ApprovalListener
 from ._arguments import by_name
 from ._asking import asking, with_members
 from ._guard import Gate, Guard, defined_in, every, is_a, unguardable
+from ._langchain_result import MANNER, shown
 
 #: By these the framework runs a tool. All of them lead to ``_run`` or ``_arun``.
 ENTRIES = ("invoke", "ainvoke", "run", "arun")
@@ -77,18 +78,9 @@ def _asking(method: Callable[..., Any], guard: Guard) -> Callable[..., Any]:
         tool_of=lambda given: given[0],
         args_of=_args,
         refuse=_refuse,
-        shown=_shown,
+        shown=shown,
+        manner=MANNER,
     )
-
-
-def _shown(tool: Any, result: Any) -> Any:
-    """Not the artifact, and of a message that the tool made itself, its content."""
-    two = isinstance(result, tuple) and len(result) == 2
-    if two and getattr(tool, "response_format", "") == "content_and_artifact":
-        result = result[0]
-    if not is_a(result, "langchain_core", "ToolMessage"):
-        return result
-    return None if getattr(result, "status", "") == "error" else result.content
 
 
 def _refuse(words: str) -> Any:

@@ -2,20 +2,23 @@
 
 A function tool is run by ``on_invoke_tool``, with the arguments as the text that the model wrote.
 They are judged as the function will get them. A refusal is the tool's result, which is how the SDK
-tells a model of an error, and the run goes on.
+tells a model of an error, and the run goes on. So is the reason why a result is withheld.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import importlib
 from collections.abc import Iterable
 from typing import Any, Callable, Optional, TypeVar
 
+from .._errors import ToolResultWithheld
 from .._listener import ApprovalListener
+from .._passing import Shown
 from ._arguments import by_name, object_of
-from ._guard import Gate, Guard, every, unguardable
+from ._guard import TELLING, Gate, Guard, every, unguardable
 
 T = TypeVar("T")
 #: The arguments of a function, from what the model wrote; None where they do not fit it.
@@ -78,6 +81,12 @@ def _validation(tool: Any) -> Validate:
     return validate
 
 
+def _shown(result: Any, fits: bool) -> Shown:
+    """What is made of arguments that do not fit is not reported."""
+    shown = Shown(result, is_error=_is_error(result))
+    return shown if fits else dataclasses.replace(shown, told=None)
+
+
 def _is_error(result: Any) -> bool:
     """What the SDK makes of an error: older versions quote it, and with it arguments, perhaps."""
     return isinstance(result, str) and result.startswith("An error occurred while ")
@@ -99,10 +108,12 @@ def _asking(
         judged = await guard.judge_async(name, read)
         if isinstance(judged, str):
             return judged
-        result = await invoke(context, text)
-        if fits and not _is_error(result):
-            await guard.report_async(judged, result)
-        return result
+        passage = guard.passage_async(judged, TELLING)
+        result = await passage.run(lambda: invoke(context, text))
+        try:
+            return await passage.pass_on(_shown(result, fits))
+        except ToolResultWithheld as withheld:
+            return str(withheld)
 
     # The SDK reads from the annotation which context the tool wants. Nothing else is taken over:
     # what the SDK may find on the tool's own function would lead it past the guard.

@@ -3,7 +3,7 @@
 The function of a tool is guarded where it is called, with the arguments as they were validated. A
 refusal is raised as ``ToolFailed``: the model sees it as the tool's failure, without being told to
 try again, and the run goes on. ``ModelRetry`` would do the opposite, and use up the retries of the
-tool.
+tool. Why a result is withheld is told in the same way.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .._listener import ApprovalListener
 from ._arguments import by_name
 from ._asking import asking
 from ._guard import Gate, Guard, every, is_a, unguardable
+from ._pydantic_ai_result import MANNER, shown
 
 
 def guard_tools(
@@ -58,15 +59,12 @@ def _guarded(tool: Any, guard: Guard) -> Any:
         tool_of=lambda given: made,
         args_of=functools.partial(by_name, leave_out=(context,) if schema.takes_ctx else ()),
         refuse=_fail,
-        shown=_shown,
+        shown=shown,
+        manner=MANNER,
         is_async=schema.is_async,
     )
     made.function_schema = dataclasses.replace(schema, function=made.function)
     return made
-
-
-def _shown(_: Any, result: Any) -> Any:
-    return result.return_value if is_a(result, "pydantic_ai", "ToolReturn") else result
 
 
 def _fail(refused: str) -> str:
