@@ -17,7 +17,7 @@ from collections import OrderedDict
 from unittest import mock
 
 import toolgate
-from toolgate import ApprovalListener, AsyncToolgate, Toolgate
+from toolgate import ApprovalListener, AsyncToolgate, Toolgate, Verdict
 from toolgate._plain import as_json
 from toolgate.integrations import openai_agents
 from toolgate.integrations._arguments import by_name, object_of
@@ -129,9 +129,10 @@ class AskingTest(unittest.TestCase):
     def test_a_call_is_judged_again_unless_it_is_one_function_behind_the_other(self):
         judged, later = [], []
 
-        class Counting:
+        class Counting(Guard):
             async def judge_async(self, tool, read):
                 judged.append(read()["a"])
+                return Verdict("allow", "", 1, "p", "i")
 
         def guarded(function):
             return asking(
@@ -156,7 +157,7 @@ class AskingTest(unittest.TestCase):
             async def _run(self, a):
                 pass
 
-        Counting.shared = Counting()
+        Counting.shared = Counting("s", Toolgate("k", "http://127.0.0.1:1"), None, None)
         Desk._arun, Desk._run = guarded(Desk._arun), guarded(Desk._run)
 
         async def run():
