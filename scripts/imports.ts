@@ -35,7 +35,7 @@ const MAY: Record<string, readonly string[]> = {
   'guard/rations': ['core', 'guard/rations'],
   demo: ['core', 'store', 'guard', 'demo'],
   doctor: ['core', 'store', 'guard', 'doctor', 'settings', 'process/data-dir.ts', 'process/file-modes.ts'],
-  mcp: ['core', 'guard', 'store', 'mcp', 'settings/server-file.ts'],
+  mcp: ['core', 'guard', 'store', 'mcp', 'settings/server-file.ts', 'settings/stdio-servers.ts'],
   http: ['core', 'guard', 'store', 'mcp', 'doctor', 'http', 'settings', 'log.ts', 'metrics'],
   telemetry: ['core', 'telemetry', 'settings'],
   cli: ['core', 'cli', 'settings', 'log.ts'],

@@ -44,6 +44,10 @@ export interface Running {
    * link ends the one before.
    */
   welcome: (show: (welcome: Welcome) => Promise<void>) => Promise<void>;
+  /** Reads the server file again, here and in the other processes on the port; logs it if that fails. */
+  reload: () => Promise<void>;
+  /** Does so in this process alone, which another one has asked for. */
+  followReload: () => Promise<void>;
   /** Finishes the work in progress, within the grace period, then releases all resources. */
   stop: () => Promise<void>;
 }
@@ -54,6 +58,12 @@ export interface Welcome {
   adminTokenPath: string | null;
 }
 
+interface Others {
+  gather(): Promise<[worker: number, families: MetricFamily[]][]>;
+  /** Has them read the server file again, and says what went wrong in them. */
+  reload(): Promise<string[]>;
+}
+
 interface Environment {
   log: Log;
   /** Called when it is unknown whether a write is durable, or where it went. */
@@ -62,12 +72,14 @@ interface Environment {
   print: PrintApproval;
   now?: () => number;
   /** The other processes on the same port, if there are any; they are asked for their metrics. */
-  others?: { gather(): Promise<[worker: number, families: MetricFamily[]][]> } | null;
+  others?: Others | null;
+  /** Reads the configuration anew; a ConfigError says what is wrong with it. */
+  readConfig: () => Config;
 }
 
 export async function start(
   config: Config,
-  { log, onFatal, others = null, print, now = clockOf(log) }: Environment,
+  { log, onFatal, others = null, readConfig, print, now = clockOf(log) }: Environment,
 ): Promise<Running> {
   keepMemoryOutOfDumps();
   makeDataDir(config.dataDir);
@@ -88,9 +100,12 @@ export async function start(
   });
   opening.defer(() => telemetry?.stop());
   opening.defer(() => deps.details.close());
-  const services = createServices(config, deps, adminToken, checkpointKey, log, telemetry);
+  const services = createServices(config, readConfig, deps, adminToken, checkpointKey, log, telemetry);
   opening.defer(() => services.serverSignIns.settle());
-  if (others !== null) services.allMetrics = async () => mergedFamilies(await others.gather());
+  if (others !== null) {
+    services.allMetrics = async () => mergedFamilies(await others.gather());
+    services.serverFile.tellOthers = () => others.reload();
+  }
   // It is started when the address is known, and finishes what the last requests have left to do.
   let background: { stop: () => Promise<void> } | null = null;
   opening.defer(() => background?.stop());
@@ -116,6 +131,8 @@ export async function start(
       opened.defer(() => welcomed.catch(() => {}));
       return welcomed;
     },
+    reload: () => reloaded(log, services.serverFile.reload(deps, 'system')),
+    followReload: () => services.serverFile.follow(),
     stop: () => {
       stopped ??= opened.disposeAsync();
       return stopped;
@@ -128,6 +145,11 @@ function openStoreOf(config: Config, log: Log, onFatal: (error: Error) => void):
   if (!isEmbedded(config))
     log.info({ database: new URL(config.databaseUrl ?? '').host }, 'connecting to PostgreSQL');
   return openStore(config, onFatal, failure => tellMoving(log, failure));
+}
+
+/** Nobody waits for the result of a signal, so it is logged. */
+async function reloaded(log: Log, reloading: Promise<unknown>): Promise<void> {
+  await reloading.catch(error => log.error({ err: error }, 'the server file could not be read again'));
 }
 
 /** What takes requests. */

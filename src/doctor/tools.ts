@@ -49,10 +49,8 @@ export function seenFromOutside(config: Config): ToolFound {
   const rules = targetRules(config);
   return async (tool, signal) => {
     if (tool.transport !== 'stdio') return unreachable(tool.target, rules, signal);
-    const server = Object.hasOwn(config.stdioServers, tool.target)
-      ? config.stdioServers[tool.target]
-      : undefined;
-    if (server === undefined)
+    const server = config.stdioServers.get(tool.target);
+    if (server === null)
       return `"${tool.target}" is not declared under stdioServers in the server file (toolgate.yaml)`;
     const path = server.env['PATH'] ?? process.env['PATH'] ?? '';
     return Bun.which(server.command, { PATH: path }) === null

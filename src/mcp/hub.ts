@@ -8,13 +8,13 @@ import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import { decryptHeaders } from '../guard/tool-servers/source-secrets.ts';
-import type { StdioServer } from '../settings/server-file.ts';
+import type { StdioServers } from '../settings/stdio-servers.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
 import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
 import { UnderWay } from './under-way.ts';
-import { Upstream } from './upstream.ts';
+import { NotDeclared, Upstream } from './upstream.ts';
 import { UPSTREAM_CONDITIONS, type UpstreamCondition } from './upstream-health.ts';
-import { UpstreamError, type Wire } from './wire.ts';
+import type { Wire } from './wire.ts';
 import { HttpWire } from './wire-http.ts';
 import { SseWire } from './wire-sse.ts';
 import { StdioWire } from './wire-stdio.ts';
@@ -32,7 +32,8 @@ const MAX_PERSONAL = 500;
 interface HubSettings {
   rules: TargetRules;
   rations: Rations;
-  stdioServers: Record<string, StdioServer>;
+  /** The commands that the server file declares now. */
+  stdioServers: StdioServers;
   stdioStderr: 'drop' | 'inherit';
   onStderrDropped: (bytes: number) => void;
   /** How long a command may take to start. */
@@ -182,7 +183,10 @@ export class Hub {
     const signIn = signInTo(this.#settings.serverSignIns, tool, personId);
     const open = (row: ConnectedTool, signal: AbortSignal) => this.#open(row, signal, signIn);
     const newRation = () => this.#settings.rations.answer(tool.keyId);
-    return new Upstream(tool, open, newRation, this.#deps.now, changed, limits, signIn, this.#requests);
+    const { now } = this.#deps;
+    const upstream = new Upstream(tool, open, newRation, now, changed, limits, signIn, this.#requests);
+    if (tool.transport === 'stdio' && !this.#settings.stdioServers.has(tool.target)) upstream.notDeclared();
+    return upstream;
   }
 
   async #open(tool: ConnectedTool, signal: AbortSignal, signIn: SignIn | null): Promise<Wire> {
@@ -195,8 +199,8 @@ export class Hub {
       case 'sse':
         return SseWire.open(target, signal, newRation);
       case 'stdio': {
-        const server = Object.hasOwn(stdioServers, tool.target) ? stdioServers[tool.target] : undefined;
-        if (server === undefined) throw new UpstreamError(`no stdio server "${tool.target}" is declared`);
+        const server = stdioServers.get(tool.target);
+        if (server === null) throw new NotDeclared(tool.target);
         return new StdioWire(server, stdioStderr, onStderrDropped, newRation);
       }
     }
@@ -232,6 +236,21 @@ export class Hub {
       for (const gone of before) if (gone.tool.id === toolId) gone.retire();
     }
     this.#tell(keyId, personId === '' ? null : personId);
+  }
+
+  /**
+   * The server file declares these commands differently now. New calls use what it says; the connections of before are
+   * closed.
+   */
+  redeclared(names: readonly string[]): void {
+    const isOne = ({ tool }: Upstream) => tool.transport === 'stdio' && names.includes(tool.target);
+    for (const [keyId, ofKey] of this.#keys) {
+      const before = ofKey.upstreams;
+      if (!before.some(isOne)) continue;
+      ofKey.upstreams = before.map(each => (isOne(each) ? this.#upstream(each.tool, null) : each));
+      for (const gone of before) if (isOne(gone)) gone.retireLater();
+      this.#tell(keyId, null);
+    }
   }
 
   /** How many keys are kept in memory. */

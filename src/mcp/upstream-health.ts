@@ -71,6 +71,12 @@ export class Health {
     this.#mark('down', message);
   }
 
+  /** There is nothing to try, so nothing has failed, and no pause begins. */
+  cannotBegin(message: string): void {
+    this.#awaitsSignIn = false;
+    this.#mark('down', message);
+  }
+
   failed(message: string): void {
     this.#awaitsSignIn = false;
     this.#pause(++this.#failures);

@@ -24,6 +24,9 @@ export interface UpstreamLimits {
   patienceMs: number;
 }
 
+/** Longer than a check may take. */
+const RETIRE_MS = 5000;
+
 type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
 
 export class Upstream {
@@ -152,6 +155,11 @@ export class Upstream {
     if (this.#retired && this.#underWay === 0) this.close();
   }
 
+  /** Its health says so at once, since nobody has to try a command that does not exist. */
+  notDeclared(): void {
+    this.#health.cannotBegin(new NotDeclared(this.tool.target).message);
+  }
+
   /** Skips the pause after the last failure, for an operator who tests the upstream. */
   retryNow(): void {
     this.#health.retryNow();
@@ -162,6 +170,11 @@ export class Upstream {
     if (this.#underWay > 0 || this.#usedAt >= before || this.#opening !== null) return false;
     if (this.#wire !== null) this.close();
     return true;
+  }
+
+  /** As `retire`, but a call that has found this upstream and is being checked can still be sent through it. */
+  retireLater(): void {
+    setTimeout(() => this.retire(), RETIRE_MS).unref();
   }
 
   /** Closes it for good, once the requests under way have ended: it is not the upstream of anybody any more. */
@@ -253,6 +266,10 @@ export class Upstream {
       this.#health.needsSignIn(error.message);
       return error;
     }
+    if (error instanceof NotDeclared) {
+      this.notDeclared();
+      return error;
+    }
     const message = error instanceof UpstreamError ? error.message : 'the upstream failed';
     this.#health.failed(message);
     return new UpstreamError(message, { cause: error });
@@ -279,6 +296,13 @@ export class Upstream {
   #drop(wire: Wire): void {
     if (this.#wire === wire) this.#wire = null;
     wire.close();
+  }
+}
+
+/** The server file declares no such command. */
+export class NotDeclared extends UpstreamError {
+  constructor(name: string) {
+    super(`no stdio server "${name}" is declared in the server file (toolgate.yaml)`);
   }
 }
 

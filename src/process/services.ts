@@ -42,6 +42,7 @@ import { type Config, documentRules, targetRules } from '../settings/config.ts';
 import { findKey } from '../store/keys.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { isEmbedded } from './open-store.ts';
+import { ServerFileReader } from './server-file.ts';
 
 export const VERSION: string = pkg.version;
 
@@ -64,14 +65,20 @@ function groupCommit(
   return new GroupCommit(deps.db, work, config.queueLimit, observer, metered);
 }
 
+/** The services, and what only this folder and main.ts do with them. */
+interface Made extends Services {
+  serverFile: ServerFileReader;
+}
+
 export function createServices(
   config: Config,
+  readConfig: () => Config,
   deps: Deps,
   adminToken: string,
   checkpointKey: VerifierKey,
   log: Log,
   telemetry: Telemetry | null,
-): Services {
+): Made {
   const metrics = new Metrics(() => checks.depth);
   const feed = new Feed(deps.db, error => log.warn({ err: error }, 'events could not be read'));
   deps.db.onWake(() => feed.poke());
@@ -102,6 +109,7 @@ export function createServices(
     told: new Told(deps, memory.policies, learner),
     serverSignIns,
     mcp,
+    serverFile: new ServerFileReader(config, readConfig, mcp.hub, log),
     feed,
     principals: new PrincipalMemory(deps, companyTokens(config, deps, log)),
     config,

@@ -8,17 +8,19 @@ import { type Channel, type Channels, typeOf } from '../core/channels/channels.t
 import type { ShippingTargets } from '../core/log/shipping.ts';
 import { TRACE_ID } from '../core/wire/trace-context.ts';
 import { readChannels } from './channel-settings.ts';
-import { ConfigError, readServerFile, type ServerFile, type StdioServer } from './server-file.ts';
+import { ConfigError, readServerFile, type ServerFile } from './server-file.ts';
 import type { Setting } from './setting.ts';
 import { Wrong } from './setting-readers.ts';
 import { SETTINGS, type Values } from './settings.ts';
 import { readShipping } from './shipping-settings.ts';
+import { StdioServers } from './stdio-servers.ts';
 import { signalTargets } from './telemetry-settings.ts';
 
 export { ConfigError };
 
 export interface Config extends Values {
-  stdioServers: Record<string, StdioServer>;
+  /** The commands of the server file: of all that is configured, only they change while the service runs. */
+  stdioServers: StdioServers;
   /** The named channels of the server file. */
   channels: Channels;
   /** Where the audit log is shipped to, from the server file. */
@@ -69,7 +71,7 @@ export function loadConfig(env: Env, cwd: string): LoadedConfig {
   const shipping = readShipping(file.path, file.shipping);
   const secret = holdsSecret(file, channels) || Object.keys(shipping).length > 0;
   const serverFile = file.path === null ? null : { path: file.path, secret };
-  const { stdioServers } = file;
+  const stdioServers = new StdioServers(file.stdioServers);
   const config = { ...(values as Values), stdioServers, channels, shipping, origins, serverFile, unknown };
   checkTelemetry(config, later);
   checkTogether(config);

@@ -59,6 +59,7 @@ export async function startClocked(
     dataDir,
   );
   const running = await start(config, {
+    readConfig: () => config,
     log: createLog('silent', () => {}),
     onFatal: error => {
       throw error;

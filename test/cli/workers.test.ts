@@ -2,9 +2,11 @@
 // killed comes back, a stop ends all of them and loses no verdict, and none outlives the parent.
 
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { againstLog, until, type Verdict } from '../support/faults.ts';
 import {
+  ADMIN_TOKEN,
   engines,
   failToStart,
   type ServiceOptions,
@@ -49,6 +51,13 @@ async function check(service: TestService, key: string): Promise<Verdict | null>
   return reply?.status === 200 ? reply.body : null;
 }
 
+/** What the workers say is declared, each name once. */
+async function declaredIn(service: TestService): Promise<string[]> {
+  const headers = { Authorization: `Bearer ${ADMIN_TOKEN}`, Connection: 'close' };
+  const asked = Array.from({ length: 40 }, () => service.request('GET', '/admin/v1/settings', { headers }));
+  return [...new Set((await Promise.all(asked)).flatMap(reply => reply.body.stdioServers))];
+}
+
 test.skipIf(!withPostgres)('several workers answer, are counted together, come back and stop', async () => {
   const service = await startService(MANY);
   await allServe(service);
@@ -69,6 +78,19 @@ test.skipIf(!withPostgres)('several workers answer, are counted together, come b
   await until('it is missed', () => service.output.includes('a worker ended by itself'));
   await allServe(service);
   expect(childrenOf(service.process.pid)).not.toContain(one as number);
+
+  // One worker is asked to read the server file, and all have read it when it answers.
+  const declare = (name: string) =>
+    writeFileSync(join(service.dataDir, 'toolgate.yaml'), `stdioServers: { ${name}: { command: x } }\n`);
+  declare('one');
+  expect((await service.admin('POST', '/server-file/reload')).body).toMatchObject({ added: ['one'] });
+  expect(await declaredIn(service)).toEqual(['one']);
+  declare('two');
+  service.process.kill('SIGHUP');
+  await until('all have read it', async () => (await declaredIn(service)).join() === 'two');
+  const { body } = await service.admin('GET', '/changes?limit=1000');
+  const records = (body.changes as { action: string }[]).filter(each => each.action === 'server-file.reload');
+  expect(records).toHaveLength(2);
 
   const received: Verdict[] = [];
   let asking = true;

@@ -386,6 +386,7 @@ test('a start that fails there closes what it had opened', async () => {
   const plain = { TOOLGATE_DATA_DIR: dataDir, TOOLGATE_PORT: String(await freePort()) };
   const begin = (env: Record<string, string>) =>
     start(loadConfig(env, dataDir).config, {
+      readConfig: () => loadConfig(env, dataDir).config,
       log: createLog('silent', () => {}),
       onFatal: () => {},
       print: async () => {},

@@ -222,7 +222,7 @@ describe('the server file', () => {
   test('declares stdio servers', () => {
     const text =
       'stdioServers:\n  files:\n    command: npx\n    args: [-y, server]\n    env: { ROOT: /srv }\n  bare: { command: x }\n';
-    expect(load(text).config.stdioServers).toEqual({
+    expect(Object.fromEntries(load(text).config.stdioServers.all)).toEqual({
       files: { command: 'npx', args: ['-y', 'server'], env: { ROOT: '/srv' } },
       bare: { command: 'x', args: [], env: {} },
     });

@@ -7,6 +7,7 @@ import { Duplex } from '../../src/mcp/duplex.ts';
 import type { ClientRequest } from '../../src/mcp/services.ts';
 import { SharedWork } from '../../src/mcp/shared-work.ts';
 import { Upstream, type UpstreamLimits } from '../../src/mcp/upstream.ts';
+import { StdioServers } from '../../src/settings/stdio-servers.ts';
 import { connectedTool } from '../store/stores.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a message is whatever was sent
@@ -23,7 +24,7 @@ const unused = () => Promise.reject(new Error('no server here wants a sign-in'))
 export const HUB_SETTINGS = {
   rules: { allowPrivate: true },
   rations: new Rations(),
-  stdioServers: {},
+  stdioServers: new StdioServers({}),
   stdioStderr: 'drop' as const,
   onStderrDropped: () => {},
   upstreamStart: 60_000,

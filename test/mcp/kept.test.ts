@@ -14,6 +14,7 @@ import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import type { Upstream } from '../../src/mcp/upstream.ts';
 import type { StdioServer } from '../../src/settings/server-file.ts';
+import { StdioServers } from '../../src/settings/stdio-servers.ts';
 import { insertConnectedTool, removeConnectedTool } from '../../src/store/connected-tools.ts';
 import { removeMcpSession } from '../../src/store/mcp-sessions.ts';
 import { depsAt } from '../guard/deps.ts';
@@ -136,7 +137,7 @@ describe('the Connected Tools of a key', () => {
     for (const close of closing) await close();
   });
   function newHub(stdioServers: Record<string, StdioServer> = {}): Hub {
-    const hub = new Hub(deps, { ...HUB_SETTINGS, stdioServers });
+    const hub = new Hub(deps, { ...HUB_SETTINGS, stdioServers: new StdioServers(stdioServers) });
     closing.push(() => hub.close());
     return hub;
   }
@@ -265,7 +266,7 @@ describe('the Connected Tools of a key', () => {
     await one.connect();
     expect(one.offers('tools')).toBe(true);
     for (const each of others) {
-      const message = `no stdio server "${each.tool.target}" is declared`;
+      const message = `no stdio server "${each.tool.target}" is declared in the server file (toolgate.yaml)`;
       expect(await refusal(each.connect())).toMatchObject({ message });
     }
   });

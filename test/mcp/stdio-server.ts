@@ -48,6 +48,9 @@ async function call(id: Any, params: Any): Promise<void> {
   switch (how) {
     case 'silent':
       return;
+    case 'waits':
+      while (!existsSync(`${file}.go`)) await Bun.sleep(5);
+      return answer(id, said);
     case 'exit':
       process.exit(3);
       break;

@@ -144,12 +144,20 @@ for (const engine of await engines()) {
       const { config } = loadConfig({ ...env, TOOLGATE_DATABASE_URL: store.url }, dataDir);
       const log = createLog('error', line => process.stderr.write(line));
       const theirs = depsAt(paused.db, Date.now);
-      services = createServices(config, theirs, ADMIN_TOKEN, await logKey(deps), log, null);
+      services = createServices(config, () => config, theirs, ADMIN_TOKEN, await logKey(deps), log, null);
       services.serverSignIns.servedAt(HERE);
       // This one counts in memory: counting in the store comes before anybody is recognised.
       services.approveLimit = new RateLimit(10_000, null);
       serving = serve(services, '127.0.0.1', 0);
-      const { serverSignIns } = createServices(config, deps, ADMIN_TOKEN, await logKey(deps), log, null);
+      const { serverSignIns } = createServices(
+        config,
+        () => config,
+        deps,
+        ADMIN_TOKEN,
+        await logKey(deps),
+        log,
+        null,
+      );
       serverSignIns.servedAt(HERE);
       world = { deps, serverSignIns, upstream: upstream.url };
       await noteWrites(store.db, engine);

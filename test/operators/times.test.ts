@@ -119,6 +119,7 @@ test('behind https the cookie is bound to the host, and the public address count
     TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
   };
   const running = await start(loadConfig(env, dataDir).config, {
+    readConfig: () => loadConfig(env, dataDir).config,
     log: createLog('silent', () => {}),
     onFatal: () => {},
     print: async () => {},

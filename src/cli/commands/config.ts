@@ -42,7 +42,7 @@ function text(io: IO, { file, config }: LoadedConfig): string {
         : '';
     return `${bold(each.env)} = ${value}  ${dim(`(${from}${fallback}; in the file: ${each.name})`)}\n    ${each.meaning}`;
   });
-  const servers = Object.keys(config.stdioServers);
+  const servers = config.stdioServers.names;
   lines.push(`${bold('stdioServers')} = ${servers.length > 0 ? servers.join(', ') : '(none)'}  ${dim('(file only)')}
     Commands that Connected Tools of transport stdio may name: { <name>: { command, args, env, sandbox } }.`);
   const channels = Object.entries(config.channels).map(

@@ -7,6 +7,7 @@ import { SecretFile } from '../../process/printed-secrets.ts';
 import { type Config, ConfigError, loadConfig } from '../../settings/config.ts';
 import { banner, SETUP_LINK, secretsOf } from '../banner.ts';
 import { EXIT } from '../exit.ts';
+import { type AtHangup, onHangup } from '../hangup.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { WorkerLink, Workers } from '../workers.ts';
@@ -61,6 +62,9 @@ async function serveMany(io: IO, { workers }: ServeOptions): Promise<void> {
 
 async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
   let where = 'The port';
+  // Whoever sends it while the service starts must not end it.
+  const atHangup: AtHangup = { stop: () => process.exit(EXIT.failed), reload: () => {} };
+  onHangup(io, atHangup);
   try {
     const loaded = loadConfig(io.env, io.cwd);
     where = `Port ${loaded.config.port} of ${loaded.config.host}`;
@@ -74,9 +78,12 @@ async function serve(io: IO, { worker }: ServeOptions): Promise<void> {
     };
     const link = worker === undefined ? null : new WorkerLink();
     const file = prints(io, loaded.config) ? null : new SecretFile(loaded.config.dataDir);
-    const running = await start(loaded.config, { log, onFatal, print: printer(io, file), others: link });
+    const readConfig = () => loadConfig(io.env, io.cwd).config;
+    const print = printer(io, file);
+    const running = await start(loaded.config, { log, onFatal, print, others: link, readConfig });
     // The handlers come first, because a signal may arrive as soon as we report that we serve, in the log or to the others.
     const stop = stopOnSignals(running, log);
+    Object.assign(atHangup, { stop: () => stop('SIGHUP'), reload: running.reload });
     running.announce();
     link?.ready(running, () => stop('SIGTERM'));
     if (worker === undefined || worker === 1) {

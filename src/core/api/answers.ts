@@ -463,6 +463,22 @@ export interface Answers {
     nextCursor: string | null;
   };
   'POST /admin/v1/me/servers/{toolId}/connect': Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId}/connect'];
+  'GET /admin/v1/server-file': {
+    path: string | null;
+    stdioServers: {
+      name: string;
+      command: string;
+      args: number;
+      env: string[];
+    }[];
+  };
+  'POST /admin/v1/server-file/reload': {
+    path: string;
+    added: string[];
+    changed: string[];
+    removed: string[];
+    ignored: string[];
+  };
   'GET /admin/v1/sessions': {
     sessions: {
       id: string;

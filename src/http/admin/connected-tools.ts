@@ -97,7 +97,7 @@ export const connectedToolRoutes: Route[] = [
     handle: async incoming => {
       const { services, body: given } = incoming;
       const stdio = given.transport === 'stdio';
-      if (stdio && !Object.hasOwn(services.config.stdioServers, given.server)) throw undeclared();
+      if (stdio && !services.config.stdioServers.has(given.server)) throw undeclared();
       const input = stdio
         ? { name: given.name, transport: given.transport, target: given.server, headers: null }
         : {

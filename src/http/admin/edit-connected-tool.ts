@@ -49,7 +49,7 @@ export const editConnectedToolRoutes: Route[] = [
       if (tool === null) throw noSuchTool();
       const changes = changesIn(tool, given);
       const { target } = changes;
-      if (tool.transport === 'stdio' && target !== undefined && !Object.hasOwn(config.stdioServers, target))
+      if (tool.transport === 'stdio' && target !== undefined && !config.stdioServers.has(target))
         throw undeclared();
       const edited = await editTool(deps, actorOf(incoming), targetRules, keyId, toolId, changes);
       return Response.json(await show(services, edited, await mcp.hub.find(keyId, toolId)));

@@ -23,6 +23,7 @@ import { policyRoutes } from './policies.ts';
 import { replayRoutes } from './replay.ts';
 import { runRoutes } from './runs.ts';
 import { sealRoutes } from './seals.ts';
+import { serverFileRoutes } from './server-file.ts';
 import { serverSignInRoutes } from './server-sign-ins.ts';
 import { sessionAdminRoutes } from './sessions.ts';
 import { settingRoutes } from './settings.ts';
@@ -48,6 +49,7 @@ export const adminRoutes: Route[] = [
   ...toolDefinitionRoutes,
   ...editConnectedToolRoutes,
   ...serverSignInRoutes,
+  ...serverFileRoutes,
   ...sessionAdminRoutes,
   ...runRoutes,
   ...approvalAdminRoutes,

@@ -38,7 +38,7 @@ export const settingRoutes: Route[] = [
     handle: ({ services: { config, version } }) => {
       const settings = config.origins.map(({ fallback, ...rest }) => ({ ...rest, default: fallback }));
       const channels = Object.entries(config.channels).map(([name, { type }]) => ({ name, type }));
-      return Response.json({ version, settings, stdioServers: Object.keys(config.stdioServers), channels });
+      return Response.json({ version, settings, stdioServers: config.stdioServers.names, channels });
     },
   }),
 ];

@@ -8,13 +8,14 @@ import type { GroupCommit } from '../../guard/check/commit.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
 import type { Told } from '../../guard/check/told.ts';
 import type { PrincipalMemory } from '../../guard/credentials.ts';
-import type { Deps } from '../../guard/deps.ts';
+import type { Actor, Deps } from '../../guard/deps.ts';
 import type { TargetRules } from '../../guard/outgoing/addresses.ts';
 import type { ClientDocuments } from '../../guard/people/client-documents.ts';
 import type { Provider } from '../../guard/people/provider.ts';
 import type { RateLimit } from '../../guard/rate-limit.ts';
 import type { Rations } from '../../guard/rations/rations.ts';
 import type { ServerSignIns } from '../../guard/server-sign-ins/server-sign-ins.ts';
+import type { Reloaded } from '../../guard/tool-servers/server-file.ts';
 import type { Log } from '../../log.ts';
 import type { McpServices } from '../../mcp/services.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
@@ -48,6 +49,8 @@ export interface Services {
   /** Our sign-ins to the servers of Connected Tools. */
   serverSignIns: ServerSignIns;
   mcp: McpServices;
+  /** The server file, which can be read again; `path` is null if there is none. */
+  serverFile: { path: string | null; reload(deps: Deps, actor: Actor): Promise<Reloaded> };
   /** The stream of events for open pages of the dashboard. */
   feed: Feed;
   adminTokenHash: string;
