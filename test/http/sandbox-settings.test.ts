@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function load(sandbox: string) {
   const file = join(folder, 'toolgate.yaml');
   writeFileSync(file, `stdioServers: { a: { command: x, sandbox: ${sandbox} } }\n`);
-  return loadConfig({ TOOLGATE_CONFIG: file }, '/elsewhere').config.stdioServers['a']?.sandbox;
+  return loadConfig({ TOOLGATE_CONFIG: file }, '/elsewhere').config.stdioServers.get('a')?.sandbox;
 }
 
 const NOTHING = { read: null, write: null, network: true, memory: null, processes: null, bestEffort: false };

@@ -470,6 +470,14 @@ export interface Answers {
       command: string;
       args: number;
       env: string[];
+      sandbox: {
+        read: string[] | null;
+        write: string[] | null;
+        network: boolean;
+        memory: number | null;
+        processes: number | null;
+        bestEffort: boolean;
+      } | null;
     }[];
   };
   'POST /admin/v1/server-file/reload': {

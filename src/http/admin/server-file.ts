@@ -13,6 +13,19 @@ const declared = z.object({
     .int()
     .meta({ description: 'How many arguments it gets. They may be secrets, so they are not shown.' }),
   env: names.meta({ description: 'The names of the variables that it gets; the values are not shown.' }),
+  sandbox: z
+    .object({
+      read: names.nullable(),
+      write: names.nullable(),
+      network: z.boolean(),
+      memory: z.int().nullable().meta({ description: 'In bytes.' }),
+      processes: z.int().nullable(),
+      bestEffort: z.boolean(),
+    })
+    .nullable()
+    .meta({
+      description: 'What the command is confined to; null if it is not confined. Null in it limits nothing.',
+    }),
 });
 
 const path = '/admin/v1/server-file';
@@ -37,11 +50,12 @@ export const serverFileRoutes: Route[] = [
     handle: ({ services: { config, serverFile } }) =>
       Response.json({
         path: serverFile.path,
-        stdioServers: config.stdioServers.all.map(([name, { command, args, env }]) => ({
+        stdioServers: config.stdioServers.all.map(([name, { command, args, env, sandbox = null }]) => ({
           name,
           command,
           args: args.length,
           env: Object.keys(env),
+          sandbox,
         })),
       }),
   }),
