@@ -164,7 +164,7 @@ export class Week {
     const luck = this.#roll();
     const outcome = luck > 0.995 ? 'timed_out' : luck > 0.97 ? 'tool_error' : 'ok';
     const durationMs = outcome === 'timed_out' ? 55_000 : Math.round(40 + 900 * this.#roll() ** 3);
-    return { toolCallId, outcome, durationMs, at: at + durationMs };
+    return { toolCallId, outcome, durationMs, at: at + durationMs, result: null };
   }
 
   /** Asks for an approval. Its details are never stored; live.ts makes up those of calls that wait. */

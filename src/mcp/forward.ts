@@ -1,9 +1,13 @@
 // Forwards an allowed tools/call to its tool server, records what became of it, and answers the client. What is forwarded
-// is what was checked: parsed, and written again.
+// is what was checked: parsed, and written again. Where the policy has a say about results, nothing that the server sent
+// is passed on before guard/check/guarded-call.ts has looked at it.
 
 import type { JsonObject } from '../core/wire/json.ts';
-import { RUN, type Verdict } from '../guard/check/request.ts';
-import type { CallOutcome } from '../store/log/outcomes.ts';
+import type { GuardedCall } from '../guard/check/guarded-call.ts';
+import { RUN, type Verdict, WATCHED } from '../guard/check/request.ts';
+import type { CallOutcome, LookedAt } from '../store/log/outcomes.ts';
+import { GuardedNotes } from './guarded-notes.ts';
+import { lookAt, tellable } from './looked-at.ts';
 import { namedInResult } from './named-in-result.ts';
 import type { KnownTool } from './offered.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcResponse } from './protocol.ts';
@@ -25,29 +29,35 @@ import { Stopping, UpstreamError } from './wire.ts';
 /** The client wants no answer any more, and is sent none. */
 export class CallCancelled extends RpcError {}
 
-/** Forwards a call whose `allow` is committed. The result comes back as the tool server gave it. */
+/** Forwards a call whose `allow` is committed. The result comes back as the tool server gave it, or as the policy leaves it. */
 export async function forward(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
   verdict: Verdict,
 ): Promise<JsonObject> {
-  const { toolCallId } = verdict;
+  const { toolCallId, [WATCHED]: watched } = verdict;
+  const guarded = watched === undefined ? null : services.guarded(watched);
   const started = performance.now();
-  const done = (outcome: CallOutcome) => {
-    services.outcomes.record({ toolCallId, outcome, durationMs: Math.round(performance.now() - started) });
+  const done = (outcome: CallOutcome, result: LookedAt | null = null) => {
+    const durationMs = Math.round(performance.now() - started);
+    services.outcomes.record({ toolCallId, outcome, durationMs, result });
   };
   try {
     if (tool.unsigned !== undefined) throw signInFirst();
-    const response = await send(services, call, tool);
+    const response = await (guarded === null
+      ? send(services, call, tool, call.onNotification)
+      : sendGuarded(services, call, tool, guarded));
+    const seen = await lookAt(guarded, call.ration, response);
     const failed = response.error !== null || response.result?.['isError'] === true;
-    done(failed ? 'tool_error' : 'ok');
-    if (response.error !== null) throw errorForClient(response.error, call.modern);
+    done(failed ? 'tool_error' : 'ok', seen.lookedAt);
+    if (seen.error !== null) throw errorForClient(seen.error, call.modern);
+    const result = seen.result ?? {};
     const run = verdict[RUN];
     // An error may repeat whatever the call was made with, so it makes nothing known.
-    if (run !== undefined && !failed)
-      await services.learner.tryToLearn(run, call.principal.keyId, namedInResult(response.result ?? {}));
-    return resultForClient(response.result ?? {}, call.modern);
+    if (run !== undefined && result['isError'] !== true)
+      await services.learner.tryToLearn(run, call.principal.keyId, namedInResult(result));
+    return resultForClient(result, call.modern);
   } catch (error) {
     if (error instanceof RpcError) throw error;
     const late = error instanceof UpstreamTimeout;
@@ -63,18 +73,40 @@ export async function forward(
     }
     if (!(error instanceof UpstreamError)) throw error;
     done(late ? 'timed_out' : 'upstream_failure');
-    return errorResult(`The call was allowed, but ${error.message}.`);
+    return errorResult(`The call was allowed, but ${await tellable(error, guarded)}.`);
   }
 }
 
-function send(services: CallServices, call: Begun, tool: KnownTool): Promise<RpcResponse> {
+/** Nothing that the server sent is passed on after its answer, or after the call was given up. */
+async function sendGuarded(
+  services: CallServices,
+  call: Begun,
+  tool: KnownTool,
+  guarded: GuardedCall,
+): Promise<RpcResponse> {
+  const notes = new GuardedNotes(guarded, call.onNotification);
+  try {
+    const response = await send(services, call, tool, note => notes.take(note));
+    await notes.passed();
+    return response;
+  } finally {
+    notes.end();
+  }
+}
+
+function send(
+  services: CallServices,
+  call: Begun,
+  tool: KnownTool,
+  passOn: (notification: JsonObject) => void,
+): Promise<RpcResponse> {
   const meta = metaOf(call.params);
   const clientToken = meta['progressToken'];
   // Upstreams see a token of ours, so that no client can name another's call.
   const ourToken = clientToken === undefined ? undefined : crypto.randomUUID();
   const onNotification = (notification: RpcNotification) => {
     const forClient = notificationForClient(notification, ourToken, clientToken);
-    if (forClient !== null) call.onNotification(forClient);
+    if (forClient !== null) passOn(forClient);
   };
   return sendTraced(call.span, tool.upstream.tool, TOOLS_CALL, tool.toolName, trace =>
     tool.upstream.request(

@@ -53,7 +53,8 @@ export async function answerLegacy(
       await setLevel(services, asked, mcpSession.id, params['level'] as string);
       return json(resultMessage(id, {}));
     default: {
-      const relayed = isRelayed(method) ? await relay(services, asked, message) : null;
+      const inRun = { ...asked, run: asked.run ?? mcpSession.id };
+      const relayed = isRelayed(method) ? await relay(services, inRun, message) : null;
       if (relayed !== null) return json(resultMessage(id, relayed));
       throw new RpcError(CODES.methodNotFound, `Method not found: ${method}`);
     }

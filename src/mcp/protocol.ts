@@ -43,7 +43,7 @@ export interface RpcResponse {
   kind: 'response';
   id: Id | null;
   result: JsonObject | null;
-  error: { code: number; message: string; data?: Json } | null;
+  error: { code: number; message: string; data?: Json | undefined } | null;
 }
 
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse;

@@ -3,9 +3,13 @@
 // is recorded before it happens.
 
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
+import type { GuardedCall } from '../guard/check/guarded-call.ts';
+import { WATCHED } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Forward } from '../store/keys.ts';
+import type { LookedAt } from '../store/log/outcomes.ts';
 import { takeListSlot } from './answers.ts';
+import { lookAt, tellable } from './looked-at.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, isRepeatable, metaOf, RpcError, type RpcRequest } from './protocol.ts';
 import { headerValue } from './schema.ts';
@@ -20,9 +24,22 @@ import { UpstreamError } from './wire.ts';
 
 type Relaying = Pick<
   McpServices,
-  'checks' | 'hub' | 'slots' | 'timeoutMs' | 'maxMs' | 'onVerdict' | 'relayedFor' | 'serverSignIns' | 'tracer'
+  | 'checks'
+  | 'guarded'
+  | 'hub'
+  | 'slots'
+  | 'outcomes'
+  | 'timeoutMs'
+  | 'maxMs'
+  | 'onVerdict'
+  | 'relayedFor'
+  | 'serverSignIns'
+  | 'tracer'
 >;
-type Asker = Pick<ClientRequest, 'principal' | 'startedAt' | 'request' | 'span' | 'ration' | 'shared'>;
+type Asker = Pick<
+  ClientRequest,
+  'principal' | 'run' | 'startedAt' | 'request' | 'span' | 'ration' | 'shared'
+>;
 
 const NEEDS: Record<string, Forward> = {
   'resources/list': 'resources',
@@ -86,10 +103,10 @@ async function list(
         const wanted = asking(services, asker);
         await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
-        const { items } = await recorded(services, asker, upstream, method, () =>
-          listAll(upstream, method, field, wanted),
-        );
-        return items.map(item => named(item, upstream.tool.name));
+        const { guarded } = await recorded(services, asker, upstream, method);
+        const { items } = await listAll(upstream, method, field, wanted);
+        const shown = guarded === null ? items : await guarded.list(items);
+        return shown.map(item => named(item, upstream.tool.name));
       } catch (error) {
         if (error instanceof UpstreamError || error instanceof RpcError) return [];
         throw error;
@@ -99,14 +116,21 @@ async function list(
   return { result: { [field]: lists.flat() }, bytes: asker.ration.bytes };
 }
 
-/** Takes a slot until the answer is read, records the access in the audit log, and only then does it. */
-async function recorded<T>(
+/** An access that is recorded, and so may be made. */
+interface Recorded {
+  /** What looks at the answer; null where the policy has no say about it. */
+  guarded: GuardedCall | null;
+  /** Records what became of the access, where its answer was looked at. */
+  done: (failed: boolean, result: LookedAt | null) => void;
+}
+
+/** Takes a slot until the answer is read, and records the access in the audit log. */
+async function recorded(
   services: Relaying,
-  { principal, startedAt, span, ration }: Asker,
+  { principal, run, startedAt, span, ration }: Asker,
   { tool }: Upstream,
   method: string,
-  access: () => Promise<T>,
-): Promise<T> {
+): Promise<Recorded> {
   const { none, free } = services.slots.take(tool);
   ration.keep(free);
   const verdict = await services.checks.submit({
@@ -120,6 +144,7 @@ async function recorded<T>(
     },
     args: undefined,
     referenceId: null,
+    run,
     startedAt,
     span,
   });
@@ -129,7 +154,16 @@ async function recorded<T>(
       CODES.internal,
       `Not forwarded: ${verdict.reason} Ask again when one of them has ended.`,
     );
-  return access();
+  const { toolCallId, [WATCHED]: watched } = verdict;
+  const began = performance.now();
+  return {
+    guarded: watched === undefined ? null : services.guarded(watched),
+    done: (failed, result) => {
+      if (result === null) return;
+      const durationMs = Math.round(performance.now() - began);
+      services.outcomes.record({ toolCallId, outcome: failed ? 'tool_error' : 'ok', durationMs, result });
+    },
+  };
 }
 
 /** Puts the Connected Tool's name before the name of a prompt or the address of a resource. */
@@ -159,22 +193,35 @@ async function one(
     }),
   };
   const sent = { ...target.params, _meta: metaForUpstream(params) };
+  let guarded: GuardedCall | null = null;
   try {
-    const { result, error } = await recorded(services, asker, upstream, method, () =>
-      sendTraced(asker.span, upstream.tool, method, null, trace =>
-        upstream.request(method, sent, { ...wanted, trace }),
-      ),
+    const access = await recorded(services, asker, upstream, method);
+    guarded = access.guarded;
+    const response = await sendTraced(asker.span, upstream.tool, method, null, trace =>
+      upstream.request(method, sent, { ...wanted, trace }),
     );
-    if (result !== null) return shownContents(result, upstream.tool.name);
-    const said = error?.message ?? 'The upstream gave no reason.';
-    throw new RpcError(error?.code ?? CODES.internal, said, about(params, error?.data));
+    const { result, error, lookedAt } = await lookAt(guarded, asker.ration, response);
+    access.done(response.error !== null, lookedAt);
+    if (result !== null && lookedAt?.withheld !== true) return shownContents(result, upstream.tool.name);
+    const said = result === null ? error?.message : reasonIn(result);
+    throw new RpcError(
+      error?.code ?? CODES.internal,
+      said ?? 'The upstream gave no reason.',
+      about(params, error?.data),
+    );
   } catch (error) {
     if (error instanceof SignInFirst)
       throw new RpcError(CODES.internal, await signInText(services, asker.principal, upstream.tool));
     if (error instanceof UpstreamError)
-      throw new RpcError(CODES.internal, `The request failed: ${error.message}.`);
+      throw new RpcError(CODES.internal, `The request failed: ${await tellable(error, guarded)}.`);
     throw error;
   }
+}
+
+/** Only the result of a tool can say in a text that it is an error, so that here one is an error of the protocol. */
+function reasonIn({ content }: JsonObject): string | undefined {
+  const [block] = Array.isArray(content) ? content : [];
+  return isObject(block) && typeof block['text'] === 'string' ? block['text'] : undefined;
 }
 
 /** The data of an error, with the address that the client knows. */

@@ -2,9 +2,10 @@
 
 import type { Span, Tracer } from '../core/wire/span.ts';
 import type { GroupCommit } from '../guard/check/commit.ts';
+import type { GuardedCall } from '../guard/check/guarded-call.ts';
 import type { Learner } from '../guard/check/learner.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
-import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import type { CheckRequest, Verdict, Watched } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { Rations } from '../guard/rations/rations.ts';
@@ -21,6 +22,8 @@ export interface McpServices {
   checks: GroupCommit<CheckRequest, Verdict>;
   /** Makes known what trusted tools return. */
   learner: Learner;
+  /** Looks at what a call brings back. */
+  guarded: (watched: Watched) => GuardedCall;
   hub: Hub;
   listing: Listing;
   outcomes: OutcomeLog;

@@ -15,6 +15,7 @@ export type CallServices = Pick<
   McpServices,
   | 'checks'
   | 'learner'
+  | 'guarded'
   | 'hub'
   | 'listing'
   | 'outcomes'

@@ -50,7 +50,7 @@ export function notificationForClient(
 
 /** An error of the upstream. Codes about the connection between us and the upstream would mislead the client. */
 export function errorForClient(
-  error: { code: number; message: string; data?: Json },
+  error: { code: number; message: string; data?: Json | undefined },
   modern: boolean,
 ): RpcError {
   const data = error.data === undefined ? {} : { data: error.data };

@@ -9,9 +9,10 @@ import { callableBy } from '../guard/check/callable.ts';
 import { type CheckMemory, CheckWork, newMemory } from '../guard/check/check.ts';
 import { GroupCommit } from '../guard/check/commit.ts';
 import type { CommitObserver, CommittedGroup } from '../guard/check/group-work.ts';
+import { GuardedCall } from '../guard/check/guarded-call.ts';
 import { Learner } from '../guard/check/learner.ts';
 import { OutcomeLog } from '../guard/check/outcomes.ts';
-import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import type { CheckRequest, Verdict, Watched } from '../guard/check/request.ts';
 import { Told } from '../guard/check/told.ts';
 import { PrincipalMemory } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
@@ -100,7 +101,11 @@ export function createServices(
   const checks = groupCommit(deps, config, observer, memory);
   const serverSignIns = new ServerSignIns(deps, targetRules(config));
   const tracer = telemetry?.tracer ?? null;
-  const mcp = createMcp(config, deps, checks, learner, rations, serverSignIns, metrics, log, tracer);
+  const guarded = (watched: Watched) =>
+    new GuardedCall(deps, watched, error =>
+      log.error({ err: error }, 'a result could not be looked at, so it is withheld'),
+    );
+  const mcp = createMcp(config, deps, checks, learner, guarded, rations, serverSignIns, metrics, log, tracer);
   includeSources(metrics, deps, mcp.hub, rations);
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
@@ -144,6 +149,7 @@ function createMcp(
   deps: Deps,
   checks: Services['checks'],
   learner: Learner,
+  guarded: Services['mcp']['guarded'],
   rations: Rations,
   serverSignIns: ServerSignIns,
   metrics: Metrics,
@@ -162,6 +168,7 @@ function createMcp(
     version: VERSION,
     checks,
     learner,
+    guarded,
     hub,
     rations,
     tracer,

@@ -4,6 +4,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import type { JsonObject } from '../../src/core/wire/json.ts';
 import { endKey } from '../../src/guard/approvals/end-key.ts';
+import { GuardedCall } from '../../src/guard/check/guarded-call.ts';
 import { Learner } from '../../src/guard/check/learner.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
@@ -79,6 +80,7 @@ beforeAll(async () => {
     version: 'test',
     checks: checksOf(deps),
     learner: new Learner(deps, new CallerTurns()),
+    guarded: watched => new GuardedCall(deps, watched, () => {}),
     hub,
     tracer: null,
     mcpSessions,

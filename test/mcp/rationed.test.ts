@@ -2,6 +2,7 @@
 // answered; lists have places and are made once for a batch; and when all is read, nothing is held.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { GuardedCall } from '../../src/guard/check/guarded-call.ts';
 import { Learner } from '../../src/guard/check/learner.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
@@ -80,6 +81,7 @@ beforeEach(async () => {
     version: 'test',
     checks: checksOf(deps, 1000),
     learner: new Learner(deps, new CallerTurns()),
+    guarded: watched => new GuardedCall(deps, watched, () => {}),
     hub,
     tracer: null,
     mcpSessions,

@@ -4,6 +4,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { resolveByOperator } from '../../src/guard/approvals/approvals.ts';
+import { GuardedCall } from '../../src/guard/check/guarded-call.ts';
 import { Learner } from '../../src/guard/check/learner.ts';
 import { OutcomeLog } from '../../src/guard/check/outcomes.ts';
 import { createPolicy } from '../../src/guard/check/policies.ts';
@@ -97,6 +98,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
     version: 'test',
     checks: checksOf(deps),
     learner: new Learner(deps, new CallerTurns()),
+    guarded: watched => new GuardedCall(deps, watched, () => {}),
     hub,
     tracer: null,
     serverSignIns: signIns,

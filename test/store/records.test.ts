@@ -494,9 +494,13 @@ for (const engine of await engines()) {
     test('outcomes and settings, each by its own name', async () => {
       const { db } = store;
       const outcome = (toolCallId: string) =>
-        ({ toolCallId, outcome: 'ok', durationMs: 3, at: NOW }) as const;
-      await db.transaction({}, async tx => insertOutcomes(tx, [outcome('c1'), outcome('c2')]));
-      expect(await findOutcome(db, 'c2')).toEqual(outcome('c2'));
+        ({ toolCallId, outcome: 'ok', durationMs: 3, at: NOW, result: null }) as const;
+      const result = { hidden: { iban: 2 }, withheld: false, cut: true };
+      await db.transaction({}, async tx =>
+        insertOutcomes(tx, [outcome('c1'), { ...outcome('c2'), result }, outcome('c2')]),
+      );
+      expect(await findOutcome(db, 'c1')).toEqual(outcome('c1'));
+      expect(await findOutcome(db, 'c2')).toEqual({ ...outcome('c2'), result });
       expect(await findOutcome(db, 'unknown')).toBeNull();
       expect(await keepSetting(db, 's1', 'first')).toBe('first');
       expect(await keepSetting(db, 's2', 'other')).toBe('other');

@@ -9,6 +9,7 @@ export interface Answers {
     referenceId?: string;
     message?: string;
     known?: string;
+    results?: boolean;
     latencyMs: number;
   };
   'POST /v1/sessions': {
@@ -800,6 +801,11 @@ export interface Answers {
         outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
         durationMs: number;
         at: string;
+        result: {
+          hidden: Record<string, number>;
+          withheld: boolean;
+          cut: boolean;
+        } | null;
       } | null;
     } | null;
   };
@@ -1306,6 +1312,11 @@ export interface Answers {
       outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
       durationMs: number;
       at: string;
+      result: {
+        hidden: Record<string, number>;
+        withheld: boolean;
+        cut: boolean;
+      } | null;
     } | null;
     context: {
       keyName: string | null;

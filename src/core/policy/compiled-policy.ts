@@ -59,7 +59,8 @@ export function compilePolicy(policy: Policy): CompiledPolicy {
       compiledResults?.usesMarks ||
       rules.some(rule => rule.marks !== undefined) ||
       all.some(rule => ruleReads(rule, 'marks')),
-    usesKnown: rules.some(rule => rule.known !== undefined) || all.some(ruleAsksKnown),
+    usesKnown:
+      compiledResults?.usesKnown || rules.some(rule => rule.known !== undefined) || all.some(ruleAsksKnown),
   };
 }
 

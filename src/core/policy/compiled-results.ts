@@ -63,6 +63,8 @@ export class CompiledResults {
   readonly #known = new Map<string, MatchingEntries | null>();
   /** Whether an entry marks the run, or a condition reads its marks. */
   readonly usesMarks: boolean;
+  /** Whether a condition asks which values are known. */
+  readonly usesKnown: boolean;
   /** Whether a condition reads what tools say about themselves. */
   readonly readsAnnotations: boolean;
 
@@ -73,6 +75,7 @@ export class CompiledResults {
     this.usesMarks =
       entries.some(({ marks }) => marks !== undefined) ||
       conditions.some(each => readOf(each, 'marks') !== undefined);
+    this.usesKnown = conditions.some(each => each.calls.has('known'));
     this.readsAnnotations = conditions.some(each => readOf(each, 'tool', 'annotations') !== undefined);
   }
 

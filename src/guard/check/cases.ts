@@ -7,6 +7,7 @@ import type { Drift } from '../../core/decision/decide.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { Situation } from '../../core/policy/situation.ts';
+import { resultsFor } from '../../core/results/results.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import type { KeyFacts } from '../../store/keys.ts';
 import type { PersonFacts } from '../../store/people.ts';
@@ -18,7 +19,7 @@ import { LATER } from './group-work.ts';
 import type { KeyTurns } from './key-turns.ts';
 import { type LimitTime, type Metered, meteredBy, readTime } from './limits.ts';
 import type { CompiledPolicies } from './policies.ts';
-import type { CheckRequest } from './request.ts';
+import type { CheckRequest, Watched } from './request.ts';
 import type { Run } from './run.ts';
 import { marksMatter, type RunCase, type RunOpener, remembers, settle } from './run-cases.ts';
 import type { Runs } from './runs.ts';
@@ -38,6 +39,8 @@ export interface Case {
   shadow: Considered | null;
   /** Null if neither the policy of the key nor its shadow uses marks or known values. */
   run: RunCase | null;
+  /** What its result is looked at by, should it be allowed; null if it is passed on as it is. */
+  watch: Omit<Watched, 'by'> | null;
 }
 
 /** Whether the call is decided in this group. */
@@ -91,7 +94,7 @@ export async function readGroup(
 function usesRuns({ credentials }: GroupFacts, { policies }: GroupMemory): boolean {
   for (const { policyId, policyVersion } of credentials.policyVersions()) {
     const policy = policies.get(policyId, policyVersion);
-    if (policy !== null && remembers(policy)) return true;
+    if (policy !== null && (remembers(policy) || policy.compiledResults !== null)) return true;
   }
   return false;
 }
@@ -236,9 +239,15 @@ function caseOf(
     metered: meteredBy(considered, key.id),
     shadow,
     run: null,
+    watch: policy.compiledResults === null ? null : watchOf(ready, situation),
   };
   if (run !== null) made.run = runCase(ready, run, situation, judge, run.asked !== asked);
   return made;
+}
+
+function watchOf({ policy, request, run, sessionEndsAt }: Ready, situation: Situation): Case['watch'] {
+  const guard = resultsFor(policy, request.call, situation);
+  return guard && { guard, run, wanted: { request, sessionEndsAt } };
 }
 
 /** It is a function of its own, because what closures use costs every call of the function around them. */

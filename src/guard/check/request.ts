@@ -5,6 +5,7 @@ import type { Lacking } from '../../core/approvals/approval.ts';
 import type { Decision } from '../../core/decision/decide.ts';
 import type { HandedTo } from '../../core/decision/reason.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
+import type { ResultGuard } from '../../core/results/results.ts';
 import { joinName } from '../../core/text/name.ts';
 import type { Surface } from '../../core/text/surface.ts';
 import type { Json } from '../../core/wire/json.ts';
@@ -12,7 +13,7 @@ import type { Attributes, Span } from '../../core/wire/span.ts';
 import type { ConnectedTool } from '../../store/connected-tools.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { Principal } from '../credentials.ts';
-import type { RunHandle } from './run.ts';
+import type { Run, RunHandle } from './run.ts';
 
 export interface CheckRequest {
   principal: Principal;
@@ -74,12 +75,28 @@ export interface Verdict {
   lacking?: Lacking;
   /** Set for a call that is allowed, if its result makes values known. */
   known?: 'results';
+  /** Set for a call that is allowed, if the policy says what is to be done to its result. */
+  results?: true;
   latencyMs: number;
   /** The run whose values the result makes known. JSON has no symbols, so it is not sent. */
   [RUN]?: RunHandle;
+  /** What its result is looked at by before it is passed on. It holds the arguments, and is not sent either. */
+  [WATCHED]?: Watched;
+}
+
+/** What is kept of an allowed call whose result is looked at, in memory only (guarded-call.ts). */
+export interface Watched {
+  guard: ResultGuard;
+  /** What the call is called where marks are shown. */
+  by: { serverName: string; toolName: string; toolCallId: string };
+  /** The run that gets the marks. */
+  wanted: { request: Pick<CheckRequest, 'principal' | 'run' | 'surface'>; sessionEndsAt: number | null };
+  /** The run as it was when the call was decided; null if nothing is remembered of runs. */
+  run: Run | null;
 }
 
 export const RUN = Symbol('run');
+export const WATCHED = Symbol('watched');
 
 /** What the span of a call says about its recorded decision. The reason is left out: it is a sentence for people. */
 export function attributesOf({ call }: CheckRequest, entry: AuditEntry): Attributes {

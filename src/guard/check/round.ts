@@ -21,7 +21,7 @@ import { LATER, MOVED, type Outcome } from './group-work.ts';
 import { holdDetails } from './hold-details.ts';
 import type { Learner } from './learner.ts';
 import { type LimitFacts, meteredBy } from './limits.ts';
-import { attributesOf, type Verdict } from './request.ts';
+import { attributesOf, type Verdict, WATCHED, type Watched } from './request.ts';
 import type { RunCase } from './run-cases.ts';
 import type { Shadows } from './shadow.ts';
 
@@ -64,6 +64,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
           ? decideByRule(round, each)
           : await decideAsking(round, asking, each, question);
       note(round, each, made, shadow);
+      if (each.watch !== null) watchResult(each.watch, made);
       if (each.run !== null) noteRun(round, each, each.run, made, index);
       results[index] = made.result;
     }
@@ -125,6 +126,14 @@ function note(
   if (request.span?.sampled) afterCommit.push(() => request.span?.set(attributesOf(request, entry)));
   const isSent = 'decision' in result && result.decision === 'allow' && request.call.unsent !== true;
   if (metered !== null && isSent) limits?.count(metered, Math.max(entry.at, deps.now()));
+}
+
+/** What a call brings back is looked at by the version of the policy that has just decided it. */
+function watchResult(watch: Omit<Watched, 'by'>, { entry, result }: Made): void {
+  if (entry === null || !('decision' in result) || result.decision !== 'allow') return;
+  const { serverName, toolName, id: toolCallId } = entry;
+  result.results = true;
+  result[WATCHED] = { ...watch, by: { serverName, toolName, toolCallId } };
 }
 
 function isUsedUp({ limits }: Round, { metered }: Case): boolean {

@@ -60,9 +60,11 @@ export class RunOpener {
     const wanted: Judged[] = [];
     for (const each of calls) {
       if (each instanceof GuardError) continue;
-      const uses = remembers(each.policy) || (each.shadow !== null && remembers(each.shadow));
-      this.#noteUse(each.request.principal.keyId, uses);
-      if (uses && !each.request.call.relayed) wanted.push(each);
+      const { policy, shadow, request } = each;
+      const uses = remembers(policy) || (shadow !== null && remembers(shadow)) || isReported(each);
+      this.#noteUse(request.principal.keyId, uses);
+      // What comes back from a resource can mark the run, although no rule decides about it.
+      if (uses && (!request.call.relayed || policy.compiledResults !== null)) wanted.push(each);
     }
     return wanted.length === 0 ? null : opened(expected ?? new Runs(deps), tx, wanted, now);
   }
@@ -83,6 +85,10 @@ async function opened(runs: Runs, tx: Transaction, wanted: readonly Judged[], no
 
 const MOST_KEYS = 10_000;
 
+/** Whether a coding agent will report the result of the call, and the policy says what is to be done to it. */
+const isReported = ({ policy, request }: Judged): boolean =>
+  policy.compiledResults !== null && request.resultName !== undefined;
+
 /** Whether anything is remembered of runs for a policy. */
 export const remembers = ({ usesMarks, usesKnown }: CompiledPolicy): boolean => usesMarks || usesKnown;
 
@@ -99,7 +105,7 @@ interface Settled {
  * if another one is known or not, as `known(a) ? known(b) : known(c)` does. What is nested deeper than this is not looked up,
  * and counts as a failure.
  */
-const MOST_ROUNDS = 8;
+export const MOST_ROUNDS = 8;
 
 /** Reads the values that conditions have asked for, and evaluates those again, until none asks for more. */
 export async function settle(tx: Transaction, runs: Runs, cases: readonly Settled[]): Promise<void> {

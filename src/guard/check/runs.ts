@@ -26,6 +26,8 @@ export interface RunWanted {
   sessionEndsAt: number | null;
 }
 
+type MarkingCall = Pick<AuditEntry, 'at' | 'id' | 'serverName' | 'toolName'>;
+
 export class Runs {
   readonly #deps: Deps;
   #now = 0;
@@ -111,19 +113,12 @@ export class Runs {
   }
 
   /** Reads the values that conditions have asked for. False if they have asked for none. */
-  async resolve(tx: Queries): Promise<boolean> {
-    const asked = [...this.#byRef.values()].flatMap(run =>
-      run.takeUnread().map(value => ({ value, run: run.found.number, digest: value.digest })),
-    );
-    if (asked.length === 0) return false;
-    const found = await findKnown(tx, asked);
-    const known = new Set(found.map(({ run, digest }) => `${run} ${digest}`));
-    for (const { value, run, digest } of asked) value.known = known.has(`${run} ${digest}`);
-    return true;
+  resolve(tx: Queries): Promise<boolean> {
+    return resolveAsked(tx, [...this.#byRef.values()]);
   }
 
   /** Gives a run the marks that a call brings. A shadow's are kept apart. */
-  mark(run: Run, marks: readonly string[], shadow: string, entry: AuditEntry): void {
+  mark(run: Run, marks: readonly string[], shadow: string, entry: MarkingCall): void {
     if (marks.length === 0) return;
     const { at: since, serverName, toolName, id: toolCallId } = entry;
     const by = { since, serverName, toolName, toolCallId };
@@ -149,6 +144,18 @@ export class Runs {
     if (this.#marks.length > 0) insertMarks(tx, this.#marks);
     if (this.#calls.length > 0) insertCalls(tx, this.#calls);
   }
+}
+
+/** Reads the values that conditions have asked these runs for. False if they have asked for none. */
+export async function resolveAsked(db: Queries, runs: readonly Run[]): Promise<boolean> {
+  const asked = runs.flatMap(run =>
+    run.takeUnread().map(value => ({ value, run: run.found.number, digest: value.digest })),
+  );
+  if (asked.length === 0) return false;
+  const found = await findKnown(db, asked);
+  const known = new Set(found.map(({ run, digest }) => `${run} ${digest}`));
+  for (const { value, run, digest } of asked) value.known = known.has(`${run} ${digest}`);
+  return true;
 }
 
 /** No value that somebody can ask about has this form. */

@@ -103,15 +103,32 @@ export const entry = z.object({
 });
 
 export const forwarded = z
-  .object({ outcome: z.enum(OUTCOMES), durationMs: z.int(), at: isoTime })
+  .object({
+    outcome: z.enum(OUTCOMES),
+    durationMs: z.int(),
+    at: isoTime,
+    result: z
+      .object({
+        hidden: z.record(z.string(), z.int()).meta({ description: 'How often each detector was hidden.' }),
+        withheld: z.boolean(),
+        cut: z.boolean(),
+      })
+      .nullable()
+      .meta({
+        description:
+          'What the policy did to the result; null if no entry of its `results` matches the call, or no result came.',
+      }),
+  })
   .nullable()
   .meta({
     description:
-      'The outcome of a call that the proxy forwarded; null if it is not known yet or not forwarded.',
+      'The outcome of a call that the proxy forwarded, or whose result was looked at; null if it is not known.',
   });
 
 export function showOutcome(found: OutcomeRecord | null): z.output<typeof forwarded> {
-  return found && { outcome: found.outcome, durationMs: found.durationMs, at: iso(found.at) };
+  if (found === null) return null;
+  const { outcome, durationMs, at, result } = found;
+  return { outcome, durationMs, at: iso(at), result };
 }
 
 /** The types make sure that a row of the store has all fields of the schema. */

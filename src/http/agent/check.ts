@@ -44,6 +44,10 @@ const verdict = z.object({
   known: z.literal('results').optional().meta({
     description: 'Only when allowed: report the result by POST /v1/told, which makes values known.',
   }),
+  results: z.literal(true).optional().meta({
+    description:
+      'Only when allowed: the policy says what is to be done to the result. Get it by POST /v1/results.',
+  }),
   latencyMs: z.int(),
 });
 

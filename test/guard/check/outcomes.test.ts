@@ -23,7 +23,7 @@ for (const engine of await engines()) {
       const record = () => {
         const toolCallId = newId();
         ids.push(toolCallId);
-        log.record({ toolCallId, outcome: 'ok', durationMs: 7 });
+        log.record({ toolCallId, outcome: 'ok', durationMs: 7, result: null });
       };
       const written = () =>
         store.db.all<{ id: string; at: number }>(
@@ -35,7 +35,7 @@ for (const engine of await engines()) {
       record();
       await until('a third is written', async () => (await written()).length === 3);
       await store.db.run('ALTER TABLE outcomes RENAME TO elsewhere');
-      log.record({ toolCallId: newId(), outcome: 'ok', durationMs: 7 });
+      log.record({ toolCallId: newId(), outcome: 'ok', durationMs: 7, result: null });
       await until('the failure is told', () => failures.length === 1);
       await store.db.run('ALTER TABLE elsewhere RENAME TO outcomes');
       record();

@@ -48,7 +48,7 @@ async function call({ db }: TestStore, at: number, over: boolean): Promise<void>
   });
   await db.transaction({}, async tx => {
     await insertAudit(tx, [auditEntry({ id, at, decision: 'pending', referenceId: id })]);
-    insertOutcomes(tx, [{ toolCallId: id, outcome: 'ok', durationMs: 1, at }]);
+    insertOutcomes(tx, [{ toolCallId: id, outcome: 'ok', durationMs: 1, at, result: null }]);
     insertApproval(tx, approval, `token ${at}`);
     insertGrant(tx, {
       id,
@@ -161,7 +161,13 @@ for (const engine of await engines()) {
       await store.db.transaction({}, async tx => {
         insertOutcomes(
           tx,
-          many.map(toolCallId => ({ toolCallId, outcome: 'ok' as const, durationMs: 1, at: OLD })),
+          many.map(toolCallId => ({
+            toolCallId,
+            outcome: 'ok' as const,
+            durationMs: 1,
+            at: OLD,
+            result: null,
+          })),
         );
         for (const id of many) {
           insertDelivery(tx, { id, eventId: id, webhookId: 'w', createdAt: OLD });

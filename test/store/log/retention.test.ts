@@ -138,7 +138,7 @@ await onEachEngine(store => {
   }
 
   test('outcomes and events go by their age alone', async () => {
-    const outcome = { outcome: 'ok', durationMs: 1, at: NOW } as const;
+    const outcome = { outcome: 'ok', durationMs: 1, at: NOW, result: null } as const;
     const outcomes = await ended(
       'outcomes',
       async tx =>
