@@ -27,6 +27,7 @@ export const OTHER_PATHS: readonly string[] = [
   '/admin/v1/me/servers/:toolId',
   '/admin/v1/server-file',
   '/admin/v1/server-file/reload',
+  '/admin/v1/tool-server-presets',
   '/admin/v1/sessions',
   '/admin/v1/sessions/:id',
   '/admin/v1/runs',

@@ -488,6 +488,18 @@ export interface Answers {
     removed: string[];
     ignored: string[];
   };
+  'GET /admin/v1/tool-server-presets': {
+    presets: {
+      name: string;
+      title: string;
+      by: string;
+      pack: string;
+      needs: string[];
+      source: string;
+      readOn: string;
+      how: unknown;
+    }[];
+  };
   'GET /admin/v1/sessions': {
     sessions: {
       id: string;

@@ -34,6 +34,7 @@ import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
 import { suggestRoutes } from './suggest.ts';
 import { toolDefinitionRoutes } from './tool-definitions.ts';
+import { presetRoutes } from './tool-server-presets.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export const adminRoutes: Route[] = [
@@ -50,6 +51,7 @@ export const adminRoutes: Route[] = [
   ...editConnectedToolRoutes,
   ...serverSignInRoutes,
   ...serverFileRoutes,
+  ...presetRoutes,
   ...sessionAdminRoutes,
   ...runRoutes,
   ...approvalAdminRoutes,
