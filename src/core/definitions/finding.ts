@@ -1,6 +1,11 @@
 // A finding: what is remarkable about a tool's definition, and where. Findings are for people. What they say of a
-// stranger's text is plain ASCII wherever the text itself might deceive.
+// stranger's text has nothing in it that is not seen.
 
+import type { JsonObject } from '../wire/json.ts';
+import type { Place } from './places.ts';
+import type { Neighbours } from './shadows.ts';
+
+/** Those that hold a tool come first. */
 export const FINDING_KINDS = [
   'hidden',
   'shadows',
@@ -22,3 +27,13 @@ export interface Finding {
   /** Whole sentences for people. */
   text: string;
 }
+
+/** What finders look at: a definition, its texts, and the servers beside that of the tool. */
+export interface Looked {
+  definition: JsonObject;
+  places: readonly Place[];
+  neighbours: Neighbours;
+}
+
+/** Finds places, of which only the first ones are told: sentences about thousands of them would take long to make. */
+export type Finder = (looked: Looked) => Iterable<() => Omit<Finding, 'kind'>>;

@@ -3,8 +3,8 @@
 // are honest. Spaces of other widths count as spaces.
 
 import type { JsonObject } from '../wire/json.ts';
-import type { Finding } from './finding.ts';
-import { type Place, placeName, placesIn, pointerTo } from './places.ts';
+import type { Finder } from './finding.ts';
+import { type Place, placeName, placesOf, pointerTo } from './places.ts';
 import { codePoint } from './quoted.ts';
 
 /**
@@ -24,35 +24,48 @@ const EMOJI_BEFORE = /(?![0-9#*])\p{Emoji}$/u;
 /** Ideographs and signs of mathematics have standard variations. The other 240 selectors can smuggle any byte. */
 const VARIED_BEFORE = /[\p{Script=Han}\p{Sm}]$/u;
 
+/**
+ * More of those that could be honest than this are not honest any more: somebody writes a message with them. It bounds
+ * the time that a hostile text takes.
+ */
+const MAX_LOOKED_AT = 1000;
+
 /** Whether a definition has a text with hidden characters. */
 export function hidesText(definition: JsonObject): boolean {
-  for (const { text } of placesIn(definition)) if (!unseenIn(text).next().done) return true;
-  return false;
+  return placesOf(definition).some(({ text }) => unseenIn(text, 1).length > 0);
 }
 
-export function* hiddenIn(definition: JsonObject): Generator<Finding> {
-  for (const place of placesIn(definition)) {
-    const unseen = [...unseenIn(place.text)];
-    if (unseen.length > 0) yield { kind: 'hidden', where: pointerTo(place.path), text: told(place, unseen) };
+export const hiddenIn: Finder = function* ({ places }) {
+  for (const place of places) {
+    if (!SOME_UNSEEN.test(place.text)) continue;
+    const unseen = unseenIn(place.text, MAX_LOOKED_AT);
+    if (unseen.length > 0) yield () => ({ where: pointerTo(place), text: told(place, unseen) });
   }
-}
+};
 
 /** The text as a reader sees it. */
 export function withoutUnseen(text: string): string {
   return SOME_UNSEEN.test(text) ? text.replace(UNSEEN, '') : text;
 }
 
-function* unseenIn(text: string): Generator<string> {
-  if (!SOME_UNSEEN.test(text)) return;
-  for (const { 0: character, index } of text.matchAll(UNSEEN))
-    if (!isHonest(character, text.slice(Math.max(0, index - BEFORE), index), text, index + character.length))
-      yield character;
+/** The hidden characters of a text, up to this number. */
+function unseenIn(text: string, most: number): string[] {
+  const unseen: string[] = [];
+  if (!SOME_UNSEEN.test(text)) return unseen;
+  let lookedAt = 0;
+  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+    if (++lookedAt <= MAX_LOOKED_AT && isHonest(character, text, index)) continue;
+    unseen.push(character);
+    if (unseen.length === most) break;
+  }
+  return unseen;
 }
 
-function isHonest(character: string, before: string, text: string, end: number): boolean {
-  if (character === '\u200D')
-    return JOINED_BEFORE.test(before) && JOINED_AFTER.test(text.slice(end, end + 2));
-  if (character === '\uFE0F' && KEYCAP_BEFORE.test(before)) return text[end] === '\u20E3';
+function isHonest(character: string, text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - BEFORE), at);
+  const after = text.slice(at + character.length, at + character.length + 2);
+  if (character === '\u200D') return JOINED_BEFORE.test(before) && JOINED_AFTER.test(after);
+  if (character === '\uFE0F' && KEYCAP_BEFORE.test(before)) return after.startsWith('\u20E3');
   if (character === '\uFE0E' || character === '\uFE0F') return EMOJI_BEFORE.test(before);
   return /^[\uFE00-\uFE02]$/.test(character) && VARIED_BEFORE.test(before);
 }
@@ -69,7 +82,8 @@ function told(place: Place, unseen: readonly string[]): string {
     .map(([character, count]) => codePoint(character) + times(count));
   const others = counts.size - some.length;
   const which = `${some.join(', ')}${others > 0 ? ` and ${others} others` : ''}`;
-  const how = unseen.length === 1 ? 'a character that is' : `${unseen.length} characters that are`;
+  const least = unseen.length === MAX_LOOKED_AT ? 'at least ' : '';
+  const how = unseen.length === 1 ? 'a character that is' : `${least}${unseen.length} characters that are`;
   return `${placeName(place)} contains ${how} not shown: ${which}.${spelled(unseen)}`;
 }
 

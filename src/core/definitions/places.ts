@@ -9,36 +9,44 @@ export interface Place {
   text: string;
   /** Whether the text is the name of a member and not a value. */
   isName: boolean;
-  /** The names and indexes that lead to the text, or to the member with this name. */
-  path: readonly (string | number)[];
+  path: Path;
 }
 
-/** All texts, in the order in which they are written. The path of a place changes with the next one. */
-export function* placesIn(definition: JsonObject): Generator<Place> {
-  yield* within(definition, []);
+/** The last step to a value, with those before it; null is the definition itself. */
+type Path = { step: string | number; before: Path } | null;
+
+/** All texts, in the order in which they are written. */
+export function placesOf(definition: JsonObject): Place[] {
+  const places: Place[] = [];
+  collect(definition, null, places);
+  return places;
 }
 
-function* within(value: Json, path: (string | number)[]): Generator<Place> {
-  if (typeof value === 'string') yield { text: value, isName: false, path };
+function collect(value: Json, path: Path, places: Place[]): void {
+  if (typeof value === 'string') places.push({ text: value, isName: false, path });
   else if (Array.isArray(value))
-    for (const [at, each] of value.entries()) {
-      path.push(at);
-      yield* within(each, path);
-      path.pop();
-    }
+    for (const [step, each] of value.entries()) collect(each, { step, before: path }, places);
   else if (isObject(value))
-    for (const [name, each] of Object.entries(value)) {
-      path.push(name);
-      yield { text: name, isName: true, path };
-      yield* within(each, path);
-      path.pop();
+    for (const [step, each] of Object.entries(value)) {
+      const inside = { step, before: path };
+      places.push({ text: step, isName: true, path: inside });
+      collect(each, inside, places);
     }
 }
 
-/** The JSON Pointer (RFC 6901) of a path; where it is too long, that of the innermost value around it that fits. */
-export function pointerTo(path: readonly (string | number)[]): string {
+/** The name or index of the value in what contains it. */
+export const lastStep = ({ path }: Place): string | number | undefined => path?.step;
+
+function steps(path: Path): (string | number)[] {
+  const found: (string | number)[] = [];
+  for (let each = path; each !== null; each = each.before) found.unshift(each.step);
+  return found;
+}
+
+/** The JSON Pointer (RFC 6901) to a place; where it is too long, to the innermost value around it that fits. */
+export function pointerTo({ path }: Place): string {
   let pointer = '';
-  for (const step of path) {
+  for (const step of steps(path)) {
     if (typeof step === 'string' && step.length > MAX_POINTER) break;
     const longer = `${pointer}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
     if (longer.length > MAX_POINTER) break;
@@ -47,12 +55,11 @@ export function pointerTo(path: readonly (string | number)[]): string {
   return pointer;
 }
 
-/** The place as a part of a sentence. */
+/** The place as the beginning of a sentence. */
 export function placeName({ isName, path }: Place): string {
-  const last = path.at(-1);
   if (isName) return 'The name of a member';
-  if (path.length === 1 && typeof last === 'string' && /^[a-zA-Z]{1,20}$/.test(last)) return `The ${last}`;
-  if (path[0] === 'annotations') return 'An annotation';
-  if (last === 'description') return 'A description in a schema';
-  return 'A text';
+  const [first, ...more] = steps(path);
+  if (more.length === 0 && typeof first === 'string' && /^[a-zA-Z]{1,20}$/.test(first)) return `The ${first}`;
+  if (first === 'annotations') return 'An annotation';
+  return more.at(-1) === 'description' ? 'A description in a schema' : 'A text';
 }

@@ -3,8 +3,9 @@
 
 import { SEPARATOR } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
-import type { Finding } from './finding.ts';
-import { type Place, placeName, placesIn, pointerTo } from './places.ts';
+import type { Finder, Looked } from './finding.ts';
+import { JoinedTexts } from './joined-texts.ts';
+import { type Place, placeName, placesOf, pointerTo } from './places.ts';
 import { quoted, quotedAscii, spelledOut } from './quoted.ts';
 import { skeletonOf } from './skeleton.ts';
 
@@ -52,23 +53,23 @@ function named({ serverName, toolNames }: ToolNames): NamedServer {
 
 /** Whether a text of it may have a full name. Most definitions have none, and need not be compared with other servers. */
 export function mayNameTools(definition: JsonObject): boolean {
-  for (const { text } of placesIn(definition)) if (text.includes(SEPARATOR)) return true;
-  return false;
+  return placesOf(definition).some(hasSeparator);
 }
 
-export function* shadowsIn(definition: JsonObject, neighbours: Neighbours): Generator<Finding> {
-  const name = definition['name'];
-  if (typeof name === 'string') yield* lookAlikes(name, neighbours);
-  yield* fullNames(definition, neighbours);
-}
+const hasSeparator = ({ text }: Place) => text.includes(SEPARATOR);
 
-function* lookAlikes(name: string, { bySkeleton }: Neighbours): Generator<Finding> {
-  if (bySkeleton.size === 0) return;
+export const shadowsIn: Finder = function* (looked) {
+  yield* lookAlikes(looked);
+  yield* fullNames(looked);
+};
+
+function* lookAlikes({ definition: { name }, neighbours: { bySkeleton } }: Looked): ReturnType<Finder> {
+  if (typeof name !== 'string' || bySkeleton.size === 0) return;
   for (const { serverName, toolName } of bySkeleton.get(skeletonOf(name)) ?? []) {
     if (toolName === name) continue;
     const whose = `${quotedAscii(toolName)} of the server ${quoted(serverName)}`;
     const text = `The name ${quotedAscii(name)} looks like ${whose}, but is spelled differently: ${difference(name, toolName)}.`;
-    yield { kind: 'shadows', where: '/name', text };
+    yield () => ({ where: '/name', text });
   }
 }
 
@@ -80,75 +81,43 @@ function difference(name: string, other: string): string {
   return `character ${place + 1} is ${spelledOut(ours[place])} and not ${spelledOut(theirs[place])}`;
 }
 
-/** How often a definition may name the same server before nobody counts any more. Honest ones do so a few times at most. */
+/** How often a definition may name other servers before nobody looks any more. Honest ones do so a few times at most. */
 const MAX_NAMED = 1000;
 
-function* fullNames(definition: JsonObject, { servers }: Neighbours): Generator<Finding> {
-  if (servers.length === 0 || !mayNameTools(definition)) return;
-  const texts = new JoinedTexts(definition);
+function* fullNames({ places, neighbours: { servers } }: Looked): ReturnType<Finder> {
+  if (servers.length === 0) return;
+  const texts = new JoinedTexts(places.filter(hasSeparator));
+  let times = 0;
   for (const server of servers) {
-    let times = 0;
     const told = new Set<string>();
-    for (const at of texts.places(server.prefix)) {
+    for (const at of prefixesIn(texts, server.prefix)) {
       if (++times > MAX_NAMED) {
-        const text = `It speaks of tools of the server ${quoted(server.serverName)} more than ${MAX_NAMED} times.`;
-        yield { kind: 'shadows', where: '', text };
-        break;
+        const text = `It speaks more than ${MAX_NAMED} times of tools of other servers, such as ${quoted(server.serverName)}.`;
+        yield () => ({ where: '', text });
+        return;
       }
-      const toolName = texts.nameAt(at + server.prefix.length, server);
+      const toolName = nameAt(texts, at + server.prefix.length, server);
       const place = texts.placeAt(at);
-      const where = pointerTo(place.path);
+      const where = pointerTo(place);
       if (toolName === null || told.has(`${where} ${toolName}`)) continue;
       told.add(`${where} ${toolName}`);
       const text = `${placeName(place)} has ${quoted(server.prefix + toolName)}, the name of a tool of another server.`;
-      yield { kind: 'shadows', where, text };
+      yield () => ({ where, text });
     }
   }
 }
 
-/** All texts of a definition that may have full names, as one text, so that each server is searched for once. */
-class JoinedTexts {
-  readonly #text: string;
-  readonly #places: { from: number; place: Place }[] = [];
+/** Where a server's name and the separator stand, without places within a longer name: `my-github__` is not `github__`. */
+function* prefixesIn(texts: JoinedTexts, prefix: string): Generator<number> {
+  for (const at of texts.find(prefix)) if (!/[a-z0-9][-._]?$/.test(texts.slice(at - 2, at))) yield at;
+}
 
-  constructor(definition: JsonObject) {
-    const texts: string[] = [];
-    let from = 0;
-    for (const { text, isName, path } of placesIn(definition)) {
-      if (!text.includes(SEPARATOR)) continue;
-      const lower = text.toLowerCase();
-      this.#places.push({ from, place: { text, isName, path: [...path] } });
-      texts.push(lower);
-      from += lower.length + 1;
-    }
-    // No name has a line break, so none is found across two texts.
-    this.#text = texts.join('\n');
+/** The longest name of a tool of the server that stands there, or null. */
+function nameAt(texts: JoinedTexts, at: number, { names, lengths }: NamedServer): string | null {
+  let longest: string | null = null;
+  for (const length of lengths) {
+    const name = texts.slice(at, at + length);
+    if (length > (longest?.length ?? 0) && names.has(name)) longest = name;
   }
-
-  /** Where the prefix begins, without places within a longer name: `my-github__` is not `github__`. */
-  *places(prefix: string): Generator<number> {
-    for (let at = this.#text.indexOf(prefix); at >= 0; at = this.#text.indexOf(prefix, at + 1))
-      if (!/[a-z0-9][-._]?$/.test(this.#text.slice(Math.max(0, at - 2), at))) yield at;
-  }
-
-  /** The longest name of a tool that stands there, or null. */
-  nameAt(at: number, { names, lengths }: NamedServer): string | null {
-    let longest: string | null = null;
-    for (const length of lengths) {
-      const name = this.#text.slice(at, at + length);
-      if (length > (longest?.length ?? 0) && names.has(name)) longest = name;
-    }
-    return longest;
-  }
-
-  placeAt(at: number): Place {
-    let low = 0;
-    let high = this.#places.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#places[middle]!.from <= at) low = middle;
-      else high = middle - 1;
-    }
-    return this.#places[low]!.place;
-  }
+  return longest;
 }
