@@ -141,3 +141,24 @@ export async function countToolServerUses(db: Queries, id: string): Promise<numb
   const [row] = await db.all<{ count: number }>(`SELECT count(*) AS count ${USES}`, [id]);
   return Number(row?.count ?? 0);
 }
+
+/** Whatever names a command of the server file: a tool server, or a Connected Tool of a key with its own definition. */
+export interface CommandUse {
+  command: string;
+  id: string;
+  name: string;
+  /** Null for a tool server. */
+  keyId: string | null;
+}
+
+/** In the order of the names; Connected Tools of revoked keys are left out. */
+export function listCommandUses(db: Queries, limit: number): Promise<CommandUse[]> {
+  return db.all(
+    `SELECT target AS command, id, name, NULL AS "keyId" FROM tool_servers WHERE transport = 'stdio'
+     UNION ALL
+     SELECT t.target, t.id, t.name, t.key_id FROM connected_tools t JOIN keys k ON k.id = t.key_id
+     WHERE t.transport = 'stdio' AND k.revoked_at IS NULL
+     ORDER BY name, id LIMIT $1`,
+    [limit],
+  );
+}

@@ -101,8 +101,8 @@ test('what is answered holds: added, changed and removed commands, and settings 
   expect(shown.body).toMatchObject({
     path,
     stdioServers: [
-      { name: 'moving', args: 3, env: [] },
-      { name: 'other', command: 'sleep', args: 1, env: ['TOKEN'] },
+      { name: 'moving', args: 3, env: [], sandbox: null, usedBy: [{ name: 'moving', keyId }] },
+      { name: 'other', command: 'sleep', args: 1, env: ['TOKEN'], usedBy: [] },
     ],
   });
   const { body } = await service.admin('GET', '/changes?limit=5');

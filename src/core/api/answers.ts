@@ -479,6 +479,11 @@ export interface Answers {
         processes: number | null;
         bestEffort: boolean;
       } | null;
+      usedBy: {
+        id: string;
+        name: string;
+        keyId: string | null;
+      }[];
     }[];
   };
   'POST /admin/v1/server-file/reload': {

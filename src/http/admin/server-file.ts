@@ -2,9 +2,14 @@
 // through here: what a command is started with stands in the file alone, and what may be secret of it is not shown.
 
 import { z } from 'zod';
+import { type CommandUse, listCommandUses } from '../../store/tool-servers.ts';
+import { uuid } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
+import type { Services } from '../serving/services.ts';
 
 const names = z.array(z.string());
+
+const use = z.object({ id: uuid, name: z.string(), keyId: uuid.nullable() });
 
 const declared = z.object({
   name: z.string(),
@@ -26,6 +31,9 @@ const declared = z.object({
     .meta({
       description: 'What the command is confined to; null if it is not confined. Null in it limits nothing.',
     }),
+  usedBy: z.array(use).meta({
+    description: 'The tool servers and Connected Tools that name it. A tool server has no `keyId`.',
+  }),
 });
 
 const path = '/admin/v1/server-file';
@@ -47,17 +55,7 @@ export const serverFileRoutes: Route[] = [
         }),
       },
     },
-    handle: ({ services: { config, serverFile } }) =>
-      Response.json({
-        path: serverFile.path,
-        stdioServers: config.stdioServers.all.map(([name, { command, args, env, sandbox = null }]) => ({
-          name,
-          command,
-          args: args.length,
-          env: Object.keys(env),
-          sandbox,
-        })),
-      }),
+    handle: async ({ services }) => Response.json(await show(services)),
   }),
   route({
     method: 'POST',
@@ -90,3 +88,21 @@ export const serverFileRoutes: Route[] = [
     },
   }),
 ];
+
+/** More are left out of the answer. */
+const MOST_USES = 1000;
+
+async function show({ config, serverFile, deps }: Services) {
+  const uses = await listCommandUses(deps.db, MOST_USES);
+  const stdioServers = config.stdioServers.all.map(([name, { command, args, env, sandbox = null }]) => ({
+    name,
+    command,
+    args: args.length,
+    env: Object.keys(env),
+    sandbox,
+    usedBy: uses.filter(each => each.command === name).map(showUse),
+  }));
+  return { path: serverFile.path, stdioServers };
+}
+
+const showUse = ({ id, name, keyId }: CommandUse) => ({ id, name, keyId });

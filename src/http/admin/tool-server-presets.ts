@@ -9,11 +9,9 @@ const overHttp = z.object({
   transport: z.literal('http'),
   url: z.string(),
   accepts: z.array(z.enum(['oauth', 'headers'])).meta({ description: 'The recommended way comes first.' }),
-  headers: z
-    .record(z.string(), z.string())
-    .meta({
-      description: 'The headers that it needs without OAuth, with words in angle brackets for secrets.',
-    }),
+  headers: z.record(z.string(), z.string()).meta({
+    description: 'The headers that it needs without OAuth, with words in angle brackets for secrets.',
+  }),
 });
 
 const overStdio = z.object({
