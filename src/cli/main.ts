@@ -14,6 +14,10 @@ if (argv[0] === 'hook' && !argv.includes('--help') && !argv.includes('-h')) {
     console.error('Toolgate gave no verdict, so this call is refused. The hook failed.');
     process.exit(2);
   }
+} else if (argv[0] === 'confined-command') {
+  // The processes around a command of the server file that has a sandbox. They are started anew for each.
+  const { enter } = await import('../mcp/sandbox/entry.ts');
+  enter(argv[1]);
 } else {
   const { start } = await import('./program.ts');
   await start(argv);

@@ -201,7 +201,7 @@ export class Hub {
       case 'stdio': {
         const server = stdioServers.get(tool.target);
         if (server === null) throw new NotDeclared(tool.target);
-        return new StdioWire(server, stdioStderr, onStderrDropped, newRation);
+        return StdioWire.open(server, { stderr: stdioStderr, onDropped: onStderrDropped, newRation });
       }
     }
   }

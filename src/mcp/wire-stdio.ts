@@ -1,14 +1,17 @@
 // The wire to a Connected Tool that is a child process, with one JSON message per line. Only commands from the
 // operator's file are started, as an exact argv, with an environment that holds only what the file and an allow-list
 // give. Standard error may repeat arguments, so it is counted and dropped. The process group of a child ends with this
-// process, even if this process is killed.
+// process, even if this process is killed. A command with a sandbox is started and watched by sandbox/ instead.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { StdioServer } from '../settings/server-file.ts';
 import { Duplex } from './duplex.ts';
 import { LineTooLong, readLines } from './lines.ts';
-import { MAX_MESSAGE_BYTES } from './wire.ts';
+import { type Confined, confine, confinementFault } from './sandbox/confine.ts';
+import { type Report, TALK } from './sandbox/plan.ts';
+import { MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
 
 /** Variables that programs need to run at all. None of them can hold a secret of ours. */
 const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL'];
@@ -21,26 +24,43 @@ const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'USER', 'LO
  */
 const WATCHED = '{ read -r _ <&3; kill -9 0; } & exec 3<&-; exec "$@"';
 const CLOSE_MS = 2000;
+const NOT_STARTED = 'the command was not started';
+
+/** More is no report. */
+const MAX_REPORT_BYTES = 64 * 1024;
+
+interface Options {
+  stderr: 'drop' | 'inherit';
+  /** Given how many bytes of standard error were dropped. */
+  onDropped: (bytes: number) => void;
+  newRation: () => AnswerRation;
+}
 
 export class StdioWire extends Duplex {
   readonly #child: ChildProcess;
 
-  /** `onDropped` is given how many bytes of standard error were dropped. */
+  /** Rejects with an UpstreamError if the command has a sandbox that cannot be enforced here. */
+  static async open(server: StdioServer, options: Options): Promise<StdioWire> {
+    const fault = await confinementFault(server);
+    if (fault !== null) throw new UpstreamError(`${NOT_STARTED}: ${fault}`);
+    return new StdioWire(server, options, await confine(server, environmentOf(server)));
+  }
+
+  /** For a command without a sandbox. `open` says how one with a sandbox is started. */
   constructor(
     server: StdioServer,
-    stderr: 'drop' | 'inherit',
-    onDropped: (bytes: number) => void,
-    newRation: () => AnswerRation,
+    { stderr, onDropped, newRation }: Options,
+    confined: Confined | null = null,
   ) {
     super(newRation);
     const stdio: ('pipe' | 'inherit')[] = ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe', 'pipe'];
-    this.#child = spawn('/bin/sh', ['-c', WATCHED, 'toolgate-stdio', server.command, ...server.args], {
-      env: { ...passedOn(), ...server.env },
-      stdio,
-      detached: true,
-    });
+    const watched = ['/bin/sh', '-c', WATCHED, 'toolgate-stdio', server.command, ...server.args];
+    const [program = '', ...args] = confined?.argv ?? watched;
+    const env = confined === null ? environmentOf(server) : {};
+    this.#child = spawn(program, args, { env, stdio, detached: true });
     this.#child.on('error', () => this.broken('the command could not be started'));
-    this.#child.on('exit', code => this.#exited(code));
+    if (confined === null) this.#child.on('exit', code => this.#exited(code));
+    else this.#confine(confined);
     this.#child.stdin?.on('error', () => this.broken('the command takes no messages'));
     if (this.#child.stdout !== null) this.#read(this.#child.stdout);
     this.#child.stderr?.on('data', ({ length }: Uint8Array) => onDropped(length));
@@ -63,8 +83,21 @@ export class StdioWire extends Duplex {
     this.#release();
   }
 
+  /** Tells the supervisor what to start, and waits for its report, which it closes the channel after. */
+  #confine({ plan }: Confined): void {
+    const channel = this.#child.stdio[TALK] as Socket;
+    let said = '';
+    const over = () => this.broken(howItWasReported(said));
+    channel.setEncoding('utf8').on('data', (text: string) => {
+      if (said.length < MAX_REPORT_BYTES) said += text;
+      if (said.endsWith('\n')) over();
+    });
+    channel.on('error', over).on('close', over);
+    channel.write(plan);
+  }
+
   #release(): void {
-    (this.#child.stdio[3] as { destroy?: () => void } | null)?.destroy?.();
+    (this.#child.stdio[TALK] as { destroy?: () => void } | null)?.destroy?.();
   }
 
   /** Reads no more than it processes, so a command that writes faster has to wait. */
@@ -91,7 +124,18 @@ function howItEnded(code: number | null): string {
   return `${ended}; ${SHOWN}`;
 }
 
+function howItWasReported(said: string): string {
+  if (!said.endsWith('\n')) return 'the command was ended, because what watches it has failed';
+  const report = JSON.parse(said) as Report;
+  if (report.kind === 'failed') return `${NOT_STARTED}: ${report.why}`;
+  return report.why === null ? howItEnded(report.code) : `the command was ended: ${report.why}`;
+}
+
 const SHOWN = 'TOOLGATE_STDIO_STDERR=inherit shows its output';
+
+function environmentOf(server: StdioServer): Record<string, string> {
+  return { ...passedOn(), ...server.env };
+}
 
 function passedOn(): Record<string, string> {
   return Object.fromEntries(

@@ -263,15 +263,12 @@ test('a stream that ended is opened again, and what is said on it is heard', asy
   await until('it listens no more', () => server.listening === 0);
 });
 
+const QUIET = { stderr: 'drop' as const, onDropped: () => {}, newRation };
+
 describe('a command', () => {
   const folder = newDataDir();
   const started = (behaviour: string, file: string) =>
-    new StdioWire(
-      { env: {}, args: [], ...stdioScript(behaviour, join(folder, file)) },
-      'drop',
-      () => {},
-      newRation,
-    );
+    new StdioWire({ env: {}, args: [], ...stdioScript(behaviour, join(folder, file)) }, QUIET);
 
   test('that takes long to start: whoever calls is told, and it is not killed', async () => {
     const limits = { ...PLENTY, patienceMs: 50 };
@@ -305,7 +302,7 @@ describe('a command', () => {
     const count = (bytes: number) => {
       dropped += bytes;
     };
-    const wire = new StdioWire(shell, 'drop', count, newRation);
+    const wire = new StdioWire(shell, { stderr: 'drop', onDropped: count, newRation });
     await until('all of it was counted', () => dropped === 7);
     wire.close();
   });
@@ -330,10 +327,7 @@ describe('a command', () => {
   };
   for (const [name, [[command = '', ...args], says]] of Object.entries(ENDS)) {
     test(`that ${name}`, async () => {
-      const upstream = upstreamOn(
-        'stdio',
-        async () => new StdioWire({ command, args, env: {} }, 'drop', () => {}, newRation),
-      );
+      const upstream = upstreamOn('stdio', async () => new StdioWire({ command, args, env: {} }, QUIET));
       await expect(upstream.connect()).rejects.toThrow(says);
     });
   }

@@ -1,0 +1,75 @@
+// The door of this room: whether the sandbox of a declared command holds on this machine, and how the command is started
+// in it. The processes that do it begin in entry.ts.
+
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { RUNTIME, type Sandbox } from '../../settings/sandbox.ts';
+import type { StdioServer } from '../../settings/server-file.ts';
+import { features, ownProgram } from './features.ts';
+import { type Judgement, judge, missing } from './judge.ts';
+import type { Features, Plan } from './plan.ts';
+import { runtimePaths } from './runtime.ts';
+
+/** What a command may always use, apart from its private folder. */
+const ALWAYS = '/dev/null';
+
+export interface Confined {
+  argv: string[];
+  /** What the supervisor is told first. It has the command's environment, so it is on no command line. */
+  plan: string;
+}
+
+/** What is shown of a server's sandbox; null if it has none. */
+export async function sandboxOf(server: StdioServer): Promise<Judgement | null> {
+  return server.sandbox === undefined ? null : judge(server.sandbox, await features());
+}
+
+/** Why the command cannot be started in its sandbox, or null. */
+export async function confinementFault(server: StdioServer): Promise<string | null> {
+  const { sandbox } = server;
+  if (sandbox === undefined) return null;
+  const lacks = missing(judge(sandbox, await features()));
+  if (lacks !== null && !sandbox.bestEffort)
+    return `${lacks}. \`sandbox.bestEffort: true\` starts it without that`;
+  return missingPath(sandbox);
+}
+
+/** `env` is the whole environment of the command. Null: it has no sandbox, or nothing of it can be enforced here. */
+export async function confine(server: StdioServer, env: Record<string, string>): Promise<Confined | null> {
+  const here = await features();
+  if (server.sandbox === undefined || !here.supported) return null;
+  const [program = '', ...args] = ownProgram();
+  return {
+    argv: [program, ...args, 'supervise'],
+    plan: `${JSON.stringify(planOf(server, server.sandbox, here, env))}\n`,
+  };
+}
+
+function planOf(server: StdioServer, sandbox: Sandbox, here: Features, env: Record<string, string>): Plan {
+  const path = env['PATH'] ?? '';
+  const program = Bun.which(server.command, { PATH: path }) ?? server.command;
+  const listed = sandbox.read?.flatMap(each => (each === RUNTIME ? runtimePaths(program, path) : [each]));
+  return {
+    program,
+    argv: [server.command, ...server.args],
+    env,
+    read: listed === undefined ? null : [...listed, ...(sandbox.write ?? []), ALWAYS],
+    write: sandbox.write === null ? null : [...sandbox.write, ALWAYS],
+    network: sandbox.network,
+    memory: sandbox.memory,
+    processes: sandbox.processes,
+    landlock: here.landlock,
+    filter: here.filter,
+    asks: here.asks,
+    temporary: tmpdir(),
+    launcher: ownProgram(),
+  };
+}
+
+function missingPath(sandbox: Sandbox): string | null {
+  for (const field of ['read', 'write'] as const) {
+    const gone = sandbox[field]?.find(each => each !== RUNTIME && !existsSync(each));
+    if (gone !== undefined) return `${gone}, which sandbox.${field} names, does not exist`;
+  }
+  return null;
+}

@@ -1,0 +1,253 @@
+/* What a confined command may try, one attempt for each name. Exits with 0 if the attempt succeeded, and else with the
+ * number of the error. `child <attempt> …` does the same in a child process. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int over(int result) { return result < 0 ? errno : 0; }
+
+static int read_file(const char *path) {
+  char byte;
+  int file = open(path, O_RDONLY);
+  if (file < 0) return errno;
+  return over(read(file, &byte, 1));
+}
+
+static int write_file(const char *path, int flags) {
+  int file = open(path, O_WRONLY | flags, 0600);
+  if (file < 0) return errno;
+  return over(write(file, "x", 1));
+}
+
+static int in_address(int type, int port, int binds) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int s = socket(AF_INET, type, 0);
+  if (s < 0) return errno;
+  if (binds) return over(bind(s, (struct sockaddr *)&address, sizeof address));
+  if (connect(s, (struct sockaddr *)&address, sizeof address) < 0) return errno;
+  return over(send(s, "x", 1, MSG_NOSIGNAL));
+}
+
+static socklen_t unix_address(struct sockaddr_un *address, const char *name, int abstract) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  strncpy(address->sun_path + abstract, name, sizeof address->sun_path - 2);
+  return sizeof(sa_family_t) + abstract + strlen(name) + !abstract;
+}
+
+static int unix_stream(const char *name, int abstract) {
+  struct sockaddr_un address;
+  socklen_t length = unix_address(&address, name, abstract);
+  int s = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (s < 0) return errno;
+  return over(connect(s, (struct sockaddr *)&address, length));
+}
+
+/* One end of a pair of datagram sockets can be connected anew, without a call of socket(). */
+static int pair_reconnected(const char *name, int type) {
+  struct sockaddr_un address;
+  socklen_t length = unix_address(&address, name, 0);
+  int pair[2];
+  if (socketpair(AF_UNIX, type, 0, pair) < 0) return errno;
+  return over(connect(pair[0], (struct sockaddr *)&address, length));
+}
+
+static int pair_works(void) {
+  int pair[2];
+  char byte;
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) return errno;
+  if (write(pair[0], "x", 1) < 0) return errno;
+  return over(read(pair[1], &byte, 1));
+}
+
+static int processes_started(int count) {
+  int made = 0, error = 0;
+  for (; made < count; made++) {
+    pid_t child = fork();
+    if (child < 0) {
+      error = errno;
+      break;
+    }
+    if (child == 0) {
+      pause();
+      _exit(0);
+    }
+  }
+  printf("%d\n", made);
+  fflush(stdout);
+  return error;
+}
+
+static void *waits(void *nothing) {
+  pause();
+  return nothing;
+}
+
+static int threads_started(int count) {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 16384);
+  for (int made = 0; made < count; made++) {
+    pthread_t thread;
+    int error = pthread_create(&thread, &small, waits, NULL);
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
+static int sequential(int count) {
+  for (int made = 0; made < count; made++) {
+    pid_t child = fork();
+    if (child < 0) return errno;
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+  }
+  return 0;
+}
+
+/* A system call by its 32-bit number: 20 is getpid. */
+static int call32(void) {
+#ifdef __x86_64__
+  long result;
+  __asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory", "r8", "r9", "r10", "r11");
+  return result < 0 ? -(int)result : 0;
+#else
+  return ENOSYS;
+#endif
+}
+
+static int descriptors(void) {
+  int open_ones = 0;
+  for (int each = 3; each < 4096; each++)
+    if (fcntl(each, F_GETFD) >= 0) open_ones++;
+  return open_ones == 0 ? EBADF : 0;
+}
+
+static int escaped_child(const char *file) {
+  if (fork() > 0) return 0;
+  setsid();
+  if (fork() > 0) _exit(0);
+  FILE *note = fopen(file, "w");
+  fprintf(note, "%d", getpid());
+  fclose(note);
+  signal(SIGTERM, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  for (;;) pause();
+}
+
+static void bomb(const char *file) {
+  FILE *note = fopen(file, "w");
+  fprintf(note, "%d", getpid());
+  fclose(note);
+  for (;;) {
+    fork();
+    setsid();
+  }
+}
+
+static int traced(pid_t pid) {
+  if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0) return errno;
+  waitpid(pid, NULL, 0);
+  ptrace(PTRACE_DETACH, pid, NULL, NULL);
+  return 0;
+}
+
+static int priority_of_user(void) { return over(setpriority(PRIO_USER, 0, 1)); }
+
+static int attempt(char **args) {
+  const char *name = args[0], *first = args[1] ? args[1] : "", *second = first[0] && args[2] ? args[2] : "";
+  pid_t pid = atoi(first);
+  struct rlimit limit;
+  char byte;
+  struct iovec ours = {&byte, 1}, theirs = {(void *)&byte, 1};
+#define IS(text) (strcmp(name, text) == 0)
+  if (IS("read")) return read_file(first);
+  if (IS("list")) return over(open(first, O_RDONLY | O_DIRECTORY));
+  if (IS("write")) return write_file(first, 0);
+  if (IS("create")) return write_file(first, O_CREAT | O_EXCL);
+  if (IS("truncate")) return over(truncate(first, 0));
+  if (IS("truncate-open")) return over(open(first, O_WRONLY | O_TRUNC));
+  if (IS("rename")) return over(rename(first, second));
+  if (IS("link")) return over(link(first, second));
+  if (IS("mkdir")) return over(mkdir(first, 0700));
+  if (IS("unlink")) return over(unlink(first));
+  if (IS("mknod")) return over(mknod(first, S_IFBLK | 0600, 0x800));
+  if (IS("symlink-read")) return symlink(first, second) < 0 ? errno : read_file(second);
+  if (IS("exec")) return execl(first, first, "--version", NULL), errno;
+  if (IS("tcp")) return in_address(SOCK_STREAM, pid, 0);
+  if (IS("tcp-bind")) return in_address(SOCK_STREAM, 0, 1);
+  if (IS("udp")) return in_address(SOCK_DGRAM, pid, 0);
+  if (IS("raw")) return over(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
+  if (IS("packet")) return over(socket(AF_PACKET, SOCK_RAW, 0));
+  if (IS("netlink")) return over(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
+  if (IS("vsock")) return over(socket(AF_VSOCK, SOCK_STREAM, 0));
+  if (IS("unix")) return unix_stream(first, 0);
+  if (IS("unix-abstract")) return unix_stream(first, 1);
+  if (IS("pair-datagram")) return pair_reconnected(first, SOCK_DGRAM);
+  if (IS("pair-raw")) return pair_reconnected(first, SOCK_RAW);
+  if (IS("pair-stream")) return pair_reconnected(first, SOCK_STREAM);
+  if (IS("pair-works")) return pair_works();
+  if (IS("io-uring")) return syscall(SYS_io_uring_setup, 1, calloc(1, 120)) < 0 ? errno : 0;
+  if (IS("ptrace")) return traced(pid);
+  if (IS("vm-read")) {
+    theirs.iov_base = (void *)strtoull(second, NULL, 16);
+    return over(process_vm_readv(pid, &ours, 1, &theirs, 1, 0));
+  }
+  if (IS("pidfd-getfd")) return over(syscall(SYS_pidfd_getfd, syscall(SYS_pidfd_open, pid, 0), 0, 0));
+  if (IS("signal")) return over(kill(pid, atoi(second)));
+  if (IS("signal-thread")) return over(syscall(SYS_tgkill, pid, pid, 0));
+  if (IS("limit")) return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? errno : over(prlimit(pid, RLIMIT_NOFILE, &limit, NULL));
+  if (IS("priority")) return over(setpriority(PRIO_PROCESS, pid, 1));
+  if (IS("priority-user")) return priority_of_user();
+  if (IS("mount")) return over(mount("none", first, "tmpfs", 0, NULL));
+  if (IS("unshare")) return over(unshare(CLONE_NEWUSER));
+  if (IS("clone-namespace")) return over(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+  if (IS("clone3")) return over(syscall(SYS_clone3, NULL, 0)) == EINVAL ? 0 : ENOSYS;
+  if (IS("clock")) return settimeofday(NULL, &(struct timezone){0}) < 0 ? errno : 0;
+  if (IS("reboot")) return syscall(SYS_reboot, 0, 0, 0, 0) < 0 && errno == EINVAL ? 0 : EPERM;
+  if (IS("type-ahead")) return ioctl(0, 0x5412, "x") < 0 && errno == EPERM ? EPERM : 0;
+  if (IS("call32")) return call32();
+  if (IS("descriptors")) return descriptors();
+  if (IS("processes")) return processes_started(pid);
+  if (IS("threads")) return threads_started(pid);
+  if (IS("sequential")) return sequential(pid);
+  if (IS("memory")) return malloc((size_t)pid << 20) == NULL ? ENOMEM : 0;
+  if (IS("escaped-child")) return escaped_child(first);
+  if (IS("bomb")) bomb(first);
+  fprintf(stderr, "unknown attempt %s\n", name);
+  return 255;
+}
+
+int main(int count, char **args) {
+  if (count < 2) return 255;
+  if (strcmp(args[1], "child") != 0) return attempt(args + 1);
+  int status;
+  pid_t child = fork();
+  if (child < 0) return errno;
+  if (child == 0) _exit(attempt(args + 2));
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+}
