@@ -101,8 +101,8 @@ async function policyStep(http: Http, ids: Ids, { name, policy }: WantedPolicy):
 }
 
 function policyChanges(current: WholePolicy, name: string, policy: NamedPolicy): string[] {
-  const lines = (each: Pick<NamedPolicy, 'rules' | 'limits'>) =>
-    linesOf({ rules: each.rules, limits: each.limits });
+  const lines = (each: Pick<NamedPolicy, 'rules' | 'limits' | 'results'>) =>
+    linesOf({ rules: each.rules, limits: each.limits, results: each.results });
   const changed = diffLines(lines(current), lines(policy)).filter(line => line.mark !== ' ');
   const { description } = policy;
   const about = description !== undefined && description !== current.description ? ['description'] : [];

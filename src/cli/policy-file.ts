@@ -5,8 +5,9 @@ import { basename } from 'node:path';
 import type { WholePolicy } from '../core/api/resources.ts';
 import { type CompiledPolicy, compilePolicy } from '../core/policy/compiled-policy.ts';
 import { type Limits, MAX_TEXT, type Rule } from '../core/policy/policy.ts';
+import type { ResultEntry } from '../core/policy/result-fields.ts';
 import { type Problem, parsePolicy } from '../core/policy-file/policy-file.ts';
-import { limitLine, ruleLine } from '../core/policy-file/policy-text.ts';
+import { entryLine, limitLine, ruleLine } from '../core/policy-file/policy-text.ts';
 import { visible } from '../core/text/visible.ts';
 import { CliError } from './exit.ts';
 import { type IO, readText, shownFile } from './io.ts';
@@ -17,6 +18,7 @@ export interface NamedPolicy {
   description: string | undefined;
   rules: Rule[];
   limits: Limits;
+  results: readonly ResultEntry[];
   /** What the service keeps; null when the policy cannot be cut out of its file. */
   text: string | null;
 }
@@ -60,20 +62,27 @@ function movedLeft(text: string, [start = 0, end]: readonly number[]): string {
  * for it or gives the policy another name.
  */
 export function policyBody(name: string, policy: NamedPolicy) {
-  const { description, rules, limits, text } = policy;
+  const { description, rules, limits, results, text } = policy;
   if (text !== null && text.length <= MAX_TEXT && (policy.name ?? name) === name) return { name, text };
-  return { name, ...(description === undefined ? {} : { description }), rules, limits };
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    rules,
+    limits,
+    ...(results.length > 0 && { results }),
+  };
 }
 
-/** The lines in which a policy differs from another: its description, its limits and its rules. */
+/** The lines in which a policy differs from another: its description, its limits, its rules and its entries of `results`. */
 export function linesOf(
-  policy: Pick<NamedPolicy, 'rules' | 'limits'> & { description?: string | undefined },
+  policy: Pick<NamedPolicy, 'rules' | 'limits' | 'results'> & { description?: string | undefined },
 ) {
   const about = policy.description ? [`description: ${visible(policy.description)}`] : [];
   const limits = Object.entries(policy.limits).map(
     ([name, limit]) => `limit ${limitLine(name, limit).trim()}`,
   );
-  return [...about, ...limits, ...policy.rules.map(ruleLine)];
+  const results = policy.results.map(entry => `result ${entryLine(entry).trim()}`);
+  return [...about, ...limits, ...policy.rules.map(ruleLine), ...results];
 }
 
 /** Whether the service would keep another text than it has now. */
@@ -89,7 +98,7 @@ export function problemLine(io: IO, file: string, problem: Problem, to: 'stdout'
 }
 
 /** Compiles a policy under its own name, or else under the name of the file. */
-export function compiled({ name, rules, limits }: NamedPolicy, file: string): CompiledPolicy {
+export function compiled({ name, rules, limits, results }: NamedPolicy, file: string): CompiledPolicy {
   const shown = name ?? (file === '-' ? 'policy' : basename(file).replace(/\.(ya?ml|json)$/i, ''));
-  return compilePolicy({ id: '', version: 0, name: shown, rules, limits });
+  return compilePolicy({ id: '', version: 0, name: shown, rules, limits, results });
 }

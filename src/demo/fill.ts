@@ -140,7 +140,13 @@ async function addPolicy(
   const compiled: { at: number; policy: CompiledPolicy }[] = [];
   for (const [index, { text, policy }] of versions.entries()) {
     const at = times[index] as number;
-    const content = { version: index + 1, name, rules: policy.rules, limits: policy.limits };
+    const content = {
+      version: index + 1,
+      name,
+      rules: policy.rules,
+      limits: policy.limits,
+      results: policy.results,
+    };
     await insertPolicyVersion(tx, id, { ...content, text, createdAt: at, createdBy: `operator:${ADMIN}` });
     const detail = { name, version: index + 1, rules: policy.rules.length };
     await noteChange(tx, index === 0 ? 'policy.create' : 'policy.update', id, at, detail);

@@ -1,6 +1,7 @@
 // Policies and their versions. A version never changes once it is written; the policy's row names the current one.
 
 import type { Limits, Policy, Rule } from '../core/policy/policy.ts';
+import type { ResultEntry } from '../core/policy/result-fields.ts';
 import { RULE_FIELDS } from '../core/policy/rule-fields.ts';
 import type { Queries } from './engine/db.ts';
 
@@ -18,6 +19,7 @@ export interface PolicyVersion {
   name: string;
   rules: readonly Rule[];
   limits: Limits;
+  results: readonly ResultEntry[];
   /** The text that it was written in; null if it was saved without one. */
   text: string | null;
   createdAt: number;
@@ -85,10 +87,12 @@ export function listPolicies(db: Queries, limit: number, before: string): Promis
  * replica of an older program, which knows only lists, then cannot read it and gives no verdict by it, where it would
  * otherwise take a rule with a condition for one that always applies. For the same reason a policy that names approvers
  * has a form of its own, and so has one that wants proof of approvals: a replica that does not know them would let anybody
- * answer, or without proof. So has one whose rules mark runs or make values known, which such a replica would not do. A
- * condition that reads marks needs no form: whoever does not know the variable cannot compile it.
+ * answer, or without proof. So has one whose rules mark runs or make values known, which such a replica would not do, and one
+ * that guards results, which such a replica would pass on as they are. A condition that reads marks needs no form: whoever
+ * does not know the variable cannot compile it.
  */
-function rulesColumn({ rules, limits }: Pick<PolicyVersion, 'rules' | 'limits'>): string {
+function rulesColumn({ rules, limits, results }: Written): string {
+  if (results.length > 0) return JSON.stringify({ guarding: { rules, limits, results } });
   if (rules.some(rule => rule.marks !== undefined || rule.known !== undefined))
     return JSON.stringify({ flowing: { rules, limits } });
   if (rules.some(rule => rule.approvers?.proof !== undefined))
@@ -104,24 +108,30 @@ function isReadByOld(rule: Rule): boolean {
 }
 const READ_BY_OLD: ReadonlySet<keyof Rule> = new Set<keyof Rule>(['name', 'tool', 'action', 'reason']);
 
+type Written = Pick<PolicyVersion, 'rules' | 'limits' | 'results'>;
+
 interface StoredRules {
   rules: Rule[];
   limits: Limits;
+  results?: ResultEntry[];
 }
 
 /** What policies are stored under that only newer programs may read. */
-type Form = 'voted' | 'proven' | 'flowing';
+type Form = 'voted' | 'proven' | 'flowing' | 'guarding';
 
 /** Throws if the column is damaged. */
-export function readRulesColumn(column: string): Pick<PolicyVersion, 'rules' | 'limits'> {
+export function readRulesColumn(column: string): Written {
   const read: Rule[] | StoredRules | { [F in Form]?: StoredRules } = JSON.parse(column);
-  if (Array.isArray(read)) return { rules: read, limits: {} };
-  const { rules, limits } =
-    'rules' in read ? read : ((read.flowing ?? read.proven ?? read.voted) as StoredRules);
-  return { rules, limits };
+  if (Array.isArray(read)) return { rules: read, limits: {}, results: [] };
+  const {
+    rules,
+    limits,
+    results = [],
+  } = 'rules' in read ? read : ((read.guarding ?? read.flowing ?? read.proven ?? read.voted) as StoredRules);
+  return { rules, limits, results };
 }
 
-interface VersionRow extends Omit<PolicyVersion, 'rules' | 'limits'> {
+interface VersionRow extends Omit<PolicyVersion, keyof Written> {
   rules: string;
 }
 

@@ -425,7 +425,7 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
         updatedAt: 0,
       };
       await policies.insertPolicy(tx, policy);
-      const kept = { rules: [], limits: {}, text: null };
+      const kept = { rules: [], limits: {}, results: [], text: null };
       const version = { version: n % 9, name: 'p', ...kept, createdAt: 0, createdBy: 'admin' };
       await policies.insertPolicyVersion(tx, policy.id, version);
       tx.defer("INSERT INTO rollups VALUES ($1, 'tool', $2, $3, 'allow', 1)", [

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../src/core/policy/policy.ts';
+import type { ResultEntry } from '../../src/core/policy/result-fields.ts';
 import { approvalView } from '../../src/store/approval-views.ts';
 import * as approvals from '../../src/store/approvals.ts';
 import { insertChange, listChanges } from '../../src/store/changes.ts';
@@ -66,7 +67,16 @@ for (const engine of await engines()) {
 
       const rules = [{ tool: '*', action: 'deny' as const, reason: 'No "quotes" lost.' }];
       for (let version = 1; version <= 3; version++) {
-        const row = { version, name: 'n', rules, limits: {}, text: null, createdAt: NOW, createdBy: 'admin' };
+        const row = {
+          version,
+          name: 'n',
+          rules,
+          limits: {},
+          results: [],
+          text: null,
+          createdAt: NOW,
+          createdBy: 'admin',
+        };
         await policies.insertPolicyVersion(db, first.id, row);
       }
       const versions = await policies.listPolicyVersions(db, first.id, 2, 1e15);
@@ -79,6 +89,7 @@ for (const engine of await engines()) {
         name: 'n',
         rules,
         limits: {},
+        results: [],
       });
       expect(await policies.findPolicyVersion(db, first.id, 4)).toBeNull();
 
@@ -96,7 +107,7 @@ for (const engine of await engines()) {
       const id = idAt(NOW, 7);
       const plain: Rule = { tool: 'a', action: 'require_approval', reason: 'Why.' };
       const limits: Limits = { sends: { calls: 2, within: '1h' } };
-      const contents: { rules: Rule[]; limits: Limits }[] = [
+      const contents: { rules: Rule[]; limits: Limits; results?: ResultEntry[] }[] = [
         { rules: [plain], limits: {} },
         { rules: [plain], limits },
         { rules: [{ ...plain, when: 'args.a == 1' }], limits: {} },
@@ -110,10 +121,12 @@ for (const engine of await engines()) {
         { rules: [plain, { ...plain, marks: 'untrusted' }], limits },
         { rules: [{ ...plain, known: 'results' }], limits: {} },
         { rules: [{ ...plain, marks: ['untrusted'], approvers: { proof: 'passkey' } }], limits: {} },
+        { rules: [plain], limits: {}, results: [{ tool: '*', hide: 'secrets' }] },
+        { rules: [{ ...plain, marks: 'untrusted' }], limits, results: [{ tool: '*', withhold: true }] },
       ];
       const text = '# A comment, é\r\nrules: []\n';
       for (const [version, content] of contents.entries()) {
-        const row = { version, name: 'n', ...content, text: version === 0 ? null : text };
+        const row = { version, name: 'n', results: [], ...content, text: version === 0 ? null : text };
         await policies.insertPolicyVersion(db, id, { ...row, createdAt: NOW, createdBy: 'admin' });
         const [kept] = await policies.listPolicyVersions(db, id, 1, version + 1);
         expect(kept).toMatchObject(row);
@@ -121,6 +134,7 @@ for (const engine of await engines()) {
           id,
           version,
           name: 'n',
+          results: [],
           ...content,
         });
 
@@ -130,15 +144,17 @@ for (const engine of await engines()) {
         if (version === 0) asBefore();
         else expect(asBefore).toThrow(TypeError);
         // The program before approvers, which knew conditions, would have let anybody answer.
-        const { rules } = content;
+        const { rules, results } = content;
         const flow = rules.some(rule => rule.marks !== undefined || rule.known !== undefined);
         if (version > 0)
           expect('rules' in JSON.parse(stored)).toBe(
-            !flow && rules.every(rule => rule.approvers === undefined),
+            !flow && results === undefined && rules.every(rule => rule.approvers === undefined),
           );
         // The program before proofs, which knew approvers, would have counted approvals without them.
         if (!flow && rules.some(rule => rule.approvers?.proof !== undefined))
           expect(Object.keys(JSON.parse(stored))).toEqual(['proven']);
+        // The program before results, which knew all of these, would have passed them on as they are.
+        if (results !== undefined) expect(Object.keys(JSON.parse(stored))).toEqual(['guarding']);
         // The program before marks would have marked nothing. It read its rules out of one of these.
         if (flow)
           for (const known of ['rules', 'voted', 'proven'])

@@ -127,8 +127,8 @@ function incomplete(answer: Replay): string | null {
 }
 
 /** The text, as the service would keep it, or the rules if it is too long for that. */
-function contentOf({ text, rules, limits }: NamedPolicy) {
-  return text !== null && text.length <= MAX_TEXT ? { text } : { rules, limits };
+function contentOf({ text, rules, limits, results }: NamedPolicy) {
+  return text !== null && text.length <= MAX_TEXT ? { text } : { rules, limits, results };
 }
 
 function print(io: IO, answer: Replay, names: ReadonlyMap<string, string>, remarks: readonly string[]): void {

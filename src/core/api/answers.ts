@@ -101,6 +101,37 @@ export interface Answers {
         beyond?: 'deny' | 'require_approval';
       }
     >;
+    results: {
+      tool: string;
+      when?: string | string[];
+      hide?:
+        | 'secrets'
+        | 'email'
+        | 'phone'
+        | 'iban'
+        | 'card'
+        | 'ip'
+        | {
+            pattern: string;
+            as: string;
+          }
+        | (
+            | 'secrets'
+            | 'email'
+            | 'phone'
+            | 'iban'
+            | 'card'
+            | 'ip'
+            | {
+                pattern: string;
+                as: string;
+              }
+          )[];
+      withhold?: true;
+      reason?: string;
+      atMost?: string;
+      marks?: string | string[];
+    }[];
     text: string;
     warnings?: string[];
   };
@@ -149,6 +180,37 @@ export interface Answers {
         beyond?: 'deny' | 'require_approval';
       }
     >;
+    results: {
+      tool: string;
+      when?: string | string[];
+      hide?:
+        | 'secrets'
+        | 'email'
+        | 'phone'
+        | 'iban'
+        | 'card'
+        | 'ip'
+        | {
+            pattern: string;
+            as: string;
+          }
+        | (
+            | 'secrets'
+            | 'email'
+            | 'phone'
+            | 'iban'
+            | 'card'
+            | 'ip'
+            | {
+                pattern: string;
+                as: string;
+              }
+          )[];
+      withhold?: true;
+      reason?: string;
+      atMost?: string;
+      marks?: string | string[];
+    }[];
     text: string;
   };
   'PUT /admin/v1/policies/{id}': Answers['POST /admin/v1/policies'];
@@ -194,6 +256,37 @@ export interface Answers {
           beyond?: 'deny' | 'require_approval';
         }
       >;
+      results: {
+        tool: string;
+        when?: string | string[];
+        hide?:
+          | 'secrets'
+          | 'email'
+          | 'phone'
+          | 'iban'
+          | 'card'
+          | 'ip'
+          | {
+              pattern: string;
+              as: string;
+            }
+          | (
+              | 'secrets'
+              | 'email'
+              | 'phone'
+              | 'iban'
+              | 'card'
+              | 'ip'
+              | {
+                  pattern: string;
+                  as: string;
+                }
+            )[];
+        withhold?: true;
+        reason?: string;
+        atMost?: string;
+        marks?: string | string[];
+      }[];
       text: string;
       createdAt: string;
       createdBy: string;

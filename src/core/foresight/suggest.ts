@@ -3,7 +3,7 @@
 // stays asked, and every tool that was not called is denied. Nothing applies the text; it is for a person to read.
 
 import { ASKS, type Policy, type Rule } from '../policy/policy.ts';
-import { limitLine, ruleLine } from '../policy-file/policy-text.ts';
+import { entryLine, limitLine, ruleLine } from '../policy-file/policy-text.ts';
 import { joinName } from '../text/name.ts';
 import { safeJson } from '../text/visible.ts';
 import { DAY } from '../time/duration.ts';
@@ -49,6 +49,7 @@ export function* suggestedPolicy(seen: Seen): Generator<void, string> {
   const lines = [
     ...comments('', header(seen, tools)),
     ...limitLines(policy, kept),
+    ...entryLines(policy),
     'rules:',
     ...(kept.length > 0 ? ruleLines(kept) : NO_RULES),
     ...remark(remarks.listed(LEFT_OUT, left, remarks.toolLine)),
@@ -123,6 +124,11 @@ function limitLines({ limits = {} }: Policy, kept: readonly ToolRules[]): string
     named.has(name) ? [limitLine(name, limit)] : [],
   );
   return lines.length === 0 ? [] : ['limits:', ...lines];
+}
+
+/** What is done to results stays as it is, also for tools that were not called. */
+function entryLines({ results = [] }: Policy): string[] {
+  return results.length === 0 ? [] : ['results:', ...results.map(entryLine)];
 }
 
 function unusedRules({ policy, longer }: Seen): string[] {

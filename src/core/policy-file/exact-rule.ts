@@ -4,7 +4,7 @@
 
 import type { Rule } from '../policy/policy.ts';
 import { joinName, SEPARATOR } from '../text/name.ts';
-import { looksLikeExpression } from './lint.ts';
+import { looksLikeExpression } from './tool-patterns.ts';
 
 export interface ToolName {
   serverName: string;

@@ -38,7 +38,7 @@ const ANNOTATIONS =
   'relies on tool.annotations, which the server wrote about its own tool: it can say what it likes there';
 
 /** The first part of what is read that may be absent and that no condition of the rule tests, or null. */
-function untested({ path }: Path, conditions: readonly Condition<boolean>[]): string | null {
+export function untested({ path }: Path, conditions: readonly Condition<boolean>[]): string | null {
   const tested = new Set(conditions.flatMap(each => each.tested.map(({ path }) => idOf(path))));
   for (let length = 2; length <= path.length; length++) {
     const part = path.slice(0, length);

@@ -1,4 +1,4 @@
-// Reads a policy file in JSON or YAML: `{ name?, description?, limits?, rules: [...] }` or a bare list of rules. Every
+// Reads a policy file in JSON or YAML: `{ name?, description?, limits?, rules: [...], results? }` or a bare list of rules. Every
 // problem is reported with its line and column; nothing is guessed or coerced. rule-faults.ts says what is wrong with
 // rules and limits, and lint.ts what is probably not meant.
 
@@ -14,14 +14,17 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { LIMIT_FIELDS } from '../policy/limit-fields.ts';
+import type { Fields, FieldType } from '../policy/field-type.ts';
+import { LIMIT, LIMIT_FIELDS } from '../policy/limit-fields.ts';
 import { type Limits, MAX_RULES, type Rule } from '../policy/policy.ts';
+import { RESULT, RESULT_FIELDS, type ResultEntry, type ResultField } from '../policy/result-fields.ts';
 import { type Fault, fieldFault, type Path, policyFaults } from '../policy/rule-faults.ts';
-import { fieldOf, partsOf, RULE_FIELDS, type RuleField } from '../policy/rule-fields.ts';
+import { fieldOf, RULE_FIELDS, type RuleField } from '../policy/rule-fields.ts';
 import { didYouMean } from '../text/did-you-mean.ts';
 import { warningsOf } from './lint.ts';
 import { STAR_HINT, yamlFaults } from './yaml-faults.ts';
 import { placeInScalar } from './yaml-scalar.ts';
+import { offsetOf, plainOf, stepText } from './yaml-values.ts';
 
 export interface Problem {
   severity: 'error' | 'warning';
@@ -35,6 +38,7 @@ export interface WrittenPolicy {
   description: string | null;
   rules: Rule[];
   limits: Limits;
+  results: ResultEntry[];
 }
 
 interface PolicyFile {
@@ -54,8 +58,9 @@ const NOT_PRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]/;
 
 const LIMITS_FORM =
   '"limits" must be an object of limits with their names, such as { sends: { calls: 20, within: 1h } }';
+const RESULTS_FORM = '"results" must be a list of entries, such as [{ tool: "*", hide: secrets }]';
 const NEEDED_FIELDS = RULE_FIELDS.filter(field => fieldOf(field).needed);
-const POLICY_FIELDS = ['name', 'description', 'limits', 'rules'];
+const POLICY_FIELDS = ['name', 'description', 'limits', 'rules', 'results'];
 
 class Reader {
   readonly #text: string;
@@ -66,7 +71,9 @@ class Reader {
   /** The offset of each rule, also of one that could not be read. */
   readonly #starts: number[] = [];
   readonly #limits = new Map<string, { key: Node; node: Node | null }>();
-  readonly #lists: Record<string, Node | null> = { rules: null, limits: null };
+  /** The entries of `results`, also those that cannot be read. */
+  #entries: readonly unknown[] = [];
+  readonly #lists: Record<string, Node | null> = { rules: null, limits: null, results: null };
 
   constructor(text: string) {
     this.#text = text;
@@ -93,14 +100,16 @@ class Reader {
   }
 
   #policy(root: Node | null): WrittenPolicy | null {
-    if (isSeq(root)) return { name: null, description: null, limits: {}, rules: this.#readRules(root) };
+    if (isSeq(root))
+      return { name: null, description: null, limits: {}, rules: this.#readRules(root), results: [] };
     if (!isMap(root)) return this.#error(root, 'a policy is a list of rules, or an object with "rules"');
     this.#knownFields(root, POLICY_FIELDS, 'policy');
     const rules = root.get('rules', true);
     if (!isSeq(rules)) return this.#error(rules ?? root, '"rules" must be a list of rules');
     const name = this.#string(root, 'name', text => (text === '' ? 'must not be empty' : null)) ?? null;
     const description = this.#string(root, 'description', () => null) ?? null;
-    return { name, description, limits: this.#readLimits(root), rules: this.#readRules(rules) };
+    const limits = this.#readLimits(root);
+    return { name, description, limits, rules: this.#readRules(rules), results: this.#readResults(root) };
   }
 
   #readRules(list: YAMLSeq): Rule[] {
@@ -131,8 +140,8 @@ class Reader {
   /** The value of a field that a rule has, or undefined if it is wrong by itself, which is reported. */
   #field(rule: YAMLMap, field: RuleField, index: number): unknown {
     const node = rule.get(field, true) as Node | undefined;
-    const parts = partsOf(field);
-    if (isMap(node) && parts.length > 0) this.#knownFields(node, parts, `"${field}" of rule ${index}`);
+    const parts = fieldOf(field).type.parts ?? {};
+    this.#knownParts(node, parts, `"${field}" of rule ${index}`);
     if (field === 'when' && isSeq(node)) return this.#conditions(node);
     const value = plainOf(node, parts);
     const wrong = fieldFault(field, value);
@@ -166,11 +175,25 @@ class Reader {
       }
     }
     return Object.fromEntries(
-      Array.from(this.#limits, ([name, { node }]) => [
-        name,
-        isMap(node) ? plainOf(node, LIMIT_FIELDS) : null,
-      ]),
+      Array.from(this.#limits, ([name, { node }]) => [name, isMap(node) ? plainOf(node, LIMIT) : null]),
     ) as Limits;
+  }
+
+  /** What the entries of the file say; rule-faults.ts looks at the values. */
+  #readResults(root: YAMLMap): ResultEntry[] {
+    if (!root.has('results')) return [];
+    const list = root.get('results', true) as Node | undefined;
+    if (!isSeq(list)) return this.#error(list ?? root, RESULTS_FORM) ?? [];
+    this.#lists['results'] = list;
+    this.#entries = list.items;
+    return list.items.map((item, index) => {
+      if (!isMap(item)) return null;
+      const what = `entry ${index} of "results"`;
+      this.#knownFields(item, RESULT_FIELDS, what);
+      for (const field of RESULT_FIELDS)
+        this.#knownParts(item.get(field, true), partsOfEntry(field), `"${field}" of ${what}`);
+      return plainOf(item, RESULT);
+    }) as ResultEntry[];
   }
 
   /** The string under `field`, or undefined when it is absent or wrong. A wrong type or another fault is reported. */
@@ -203,6 +226,14 @@ class Reader {
     }
   }
 
+  /** The same for a field whose value is an object, or a list in which there are objects. */
+  #knownParts(node: unknown, parts: Fields, what: string): void {
+    const known = Object.keys(parts);
+    if (known.length === 0) return;
+    for (const each of isSeq(node) ? node.items : [node])
+      if (isMap(each)) this.#knownFields(each, known, what);
+  }
+
   #uniqueKeys(map: YAMLMap): void {
     const seen = new Set<unknown>();
     for (const { key } of map.items) {
@@ -212,23 +243,25 @@ class Reader {
     }
   }
 
-  #faults({ rules, limits }: WrittenPolicy): void {
-    for (const fault of policyFaults(rules, limits)) {
+  #faults({ rules, limits, results }: WrittenPolicy): void {
+    for (const fault of policyFaults(rules, limits, results)) {
       this.#add('error', this.#place(fault), this.#subject(fault) + fault.message);
     }
   }
 
-  #warnings({ rules, limits }: WrittenPolicy): void {
-    for (const warning of warningsOf(rules, limits)) {
+  #warnings({ rules, limits, results }: WrittenPolicy): void {
+    for (const warning of warningsOf(rules, limits, results)) {
       this.#add('warning', this.#place(warning), warning.message);
     }
   }
 
   /** What a message about a part of the policy begins with. */
-  #subject({ path: [, of, field, ...rest], offset }: Fault): string {
+  #subject({ path: [list, of, field, ...rest], offset }: Fault): string {
     if (of === undefined) return '';
     const number = typeof of === 'number' ? (this.#rules[of]?.number ?? of) : 0;
-    if (field === 'when' && offset !== null) return `condition ${rest[0] ?? 0} of rule ${number}: `;
+    const label = list === 'results' ? `entry ${of} of "results"` : `rule ${number}`;
+    if (field === 'when' && offset !== null) return `condition ${rest[0] ?? 0} of ${label}: `;
+    if (field === undefined && list === 'results') return `${label} `;
     if (typeof of === 'number') return `"${field}${rest.map(stepText).join('')}" `;
     if (offset !== null) return `"${field}" of limit "${of}": `;
     return `limit "${of}": `;
@@ -244,8 +277,9 @@ class Reader {
     if (of === undefined) return this.#lists[list] ?? null;
     const limit = typeof of === 'string' ? this.#limits.get(of) : undefined;
     if (limit !== undefined && fields.length === 0) return limit.key;
-    const node = (typeof of === 'number' ? this.#rules[of]?.node : limit?.node) ?? null;
-    return isMap(node) && fields.length > 0 ? (node.getIn(fields, true) as Node) : node;
+    const item = list === 'results' ? this.#entries[Number(of)] : this.#rules[Number(of)]?.node;
+    const node = (typeof of === 'number' ? (item as Node | undefined) : limit?.node) ?? null;
+    return isMap(node) && fields.length > 0 ? ((node.getIn(fields, true) as Node | undefined) ?? node) : node;
   }
 
   #error(node: unknown, message: string): null {
@@ -259,23 +293,7 @@ class Reader {
   }
 }
 
-function offsetOf(node: Node | null | undefined): number {
-  return node?.range?.[0] ?? 0;
-}
-
-/**
- * What is written there: a scalar, a list, or the known fields of a map, which have no maps in them. What is none of
- * these becomes null, which no field may be.
- */
-function plainOf(node: unknown, known: readonly string[]): unknown {
-  if (isScalar(node)) return node.value;
-  if (isSeq(node)) return node.items.map(item => (isScalar(item) ? item.value : null));
-  if (!isMap(node)) return null;
-  const present = known.filter(field => node.has(field));
-  return Object.fromEntries(present.map(field => [field, plainOf(node.get(field, true), [])]));
-}
-
-/** A step behind a field, as in `escalate.notify[0]`. */
-function stepText(step: string | number): string {
-  return typeof step === 'number' ? `[${step}]` : `.${step}`;
+function partsOfEntry(field: ResultField): Fields {
+  const type: FieldType<unknown> = RESULT[field].type;
+  return type.parts ?? {};
 }

@@ -5,6 +5,7 @@ import type { Field, Fields } from '../policy/field-type.ts';
 import type { Limit } from '../policy/limit.ts';
 import { LIMIT } from '../policy/limit-fields.ts';
 import type { Limits, Rule } from '../policy/policy.ts';
+import { RESULT, type ResultEntry } from '../policy/result-fields.ts';
 import { RULE } from '../policy/rule-fields.ts';
 import { safeJson } from '../text/visible.ts';
 
@@ -21,6 +22,11 @@ export function unnamedLine(rule: Rule): string {
 /** One limit as one line of YAML. */
 export function limitLine(name: string, limit: Limit): string {
   return `  ${safeJson(name)}: ${fieldsText(limit, LIMIT)}`;
+}
+
+/** One entry of `results` as one line of YAML. */
+export function entryLine(entry: ResultEntry): string {
+  return `  - ${fieldsText(entry, RESULT)}`;
 }
 
 function fieldsText(value: object, fields: Fields): string {
@@ -40,7 +46,7 @@ export function fieldText(name: string, { type }: Pick<Field, 'type'>, value: un
 
 /** `fields` are those of a part that is an object. */
 function inline(part: unknown, fields: Fields = {}): string {
-  if (Array.isArray(part)) return `[${part.map(each => safeJson(each)).join(', ')}]`;
+  if (Array.isArray(part)) return `[${part.map(each => inline(each, fields)).join(', ')}]`;
   if (typeof part !== 'object' || part === null) return safeJson(part);
   return fieldsText(part, fields);
 }
@@ -50,14 +56,16 @@ interface Written {
   description?: string | undefined;
   rules: readonly Rule[];
   limits?: Limits | undefined;
+  results?: readonly ResultEntry[] | undefined;
 }
 
 /** A policy as a file that `policies apply` reads. */
-export function policyText({ name, description, rules, limits = {} }: Written): string {
+export function policyText({ name, description, rules, limits = {}, results = [] }: Written): string {
   const lines = [`name: ${safeJson(name)}`];
   if (description) lines.push(`description: ${safeJson(description)}`);
   const all = Object.entries(limits);
   if (all.length > 0) lines.push('limits:', ...all.map(([each, limit]) => limitLine(each, limit)));
   lines.push(rules.length === 0 ? 'rules: []' : 'rules:', ...rules.map(ruleLine));
+  if (results.length > 0) lines.push('results:', ...results.map(entryLine));
   return `${lines.join('\n')}\n`;
 }

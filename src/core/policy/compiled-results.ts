@@ -100,7 +100,10 @@ export class CompiledResults {
     if (entries.length === 0) return null;
     const conditions = entries.flatMap(each => each.conditions);
     const reads = (field: string) => conditions.some(each => readOf(each, 'result', field) !== undefined);
-    const names = new Set([...entries.flatMap(each => each.hides), ...conditions.flatMap(foundBy)]);
+    const names = new Set([
+      ...entries.flatMap(each => each.hides),
+      ...conditions.flatMap(foundBy).map(each => each.name),
+    ]);
     const finders = Array.from(names, name => this.#finder(name)).filter(each => each !== null);
     return { entries, finders, readsText: reads('text'), readsBytes: reads('bytes') };
   }
@@ -143,10 +146,16 @@ function patternsOf(entries: readonly ResultEntry[]): ReadonlyMap<string, Finder
   return found;
 }
 
-/** The detectors whose finds a condition reads: all of them, where it does not name them. */
-export function foundBy({ reads, tested }: Pick<Condition<boolean>, 'reads' | 'tested'>): readonly string[] {
-  return [...reads, ...tested].flatMap(({ path: [variable, field, name] }) => {
+/** A detector or a pattern whose finds a condition reads, and where. */
+export interface Read {
+  name: string;
+  offset: number;
+}
+
+/** Those whose finds a condition reads: all detectors, where it does not name them. */
+export function foundBy({ reads, tested }: Pick<Condition<boolean>, 'reads' | 'tested'>): readonly Read[] {
+  return [...reads, ...tested].flatMap(({ path: [variable, field, name], offset }) => {
     if (variable !== 'result' || field !== 'found') return [];
-    return name === undefined ? DETECTOR_NAMES : [name];
+    return (name === undefined ? DETECTOR_NAMES : [name]).map(each => ({ name: each, offset }));
   });
 }

@@ -138,6 +138,14 @@ export type ResultField = keyof typeof RESULT;
 /** In the order in which they are written. */
 export const RESULT_FIELDS = Object.keys(RESULT) as readonly ResultField[];
 
+/** At least one of these says what is done. */
+export const ENTRY = parts(RESULT, 'must be an object, such as { tool: "*", hide: secrets }', [
+  'hide',
+  'withhold',
+  'atMost',
+  'marks',
+]);
+
 /** What an entry hides, as a list. */
 export function hiddenOf({ hide = [] }: Pick<ResultEntry, 'hide'>): readonly Hidden[] {
   return Array.isArray(hide) ? hide : [hide as Hidden];

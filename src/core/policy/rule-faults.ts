@@ -2,27 +2,18 @@
 // they read (fieldFault); here is what depends on other fields, and on the policy as a whole. Policy files, the
 // administration and the guard all ask here, so they refuse the same policies.
 
-import { ConditionFault, type UsedPattern } from '../condition/condition.ts';
 import { MAX_MARKS } from '../flows/names.ts';
 import { didYouMean } from '../text/did-you-mean.ts';
 import { parseGrantDuration } from '../time/duration.ts';
 import { parseHours } from '../time/hours.ts';
 import { compileSum, compileWhen } from './compiled-policy.ts';
+import { conditionFaults, type Fault, fault, Patterns, partOf } from './condition-faults.ts';
 import { below, ONLY, single, type ValueFault } from './field-type.ts';
 import { limitFault } from './limit.ts';
 import { LIMIT_FIELDS } from './limit-fields.ts';
 import { ASKS, conditionsOf, FREEDOM, marksOf, type Rule } from './policy.ts';
+import { resultFaults } from './result-faults.ts';
 import { ASKING_FIELDS, fieldOf, isReadLater, PASSING_FIELDS, type RuleField } from './rule-fields.ts';
-
-/** The names and indexes that lead to a part of a policy, such as `rules 3 when 0`. */
-export type Path = readonly (string | number)[];
-
-export interface Fault {
-  path: Path;
-  message: string;
-  /** Where the fault is in a condition, in UTF-16 units; null if it is not inside one. */
-  offset: number | null;
-}
 
 /** Limits of which only the names are known. */
 type UnreadLimits = Readonly<Record<string, unknown>>;
@@ -30,10 +21,11 @@ type UnreadLimits = Readonly<Record<string, unknown>>;
 /** ` Did you mean "refunds"?`, or nothing. */
 type Suggest = (name: string) => string;
 
+export type { Fault, Path } from './condition-faults.ts';
+
 export const MAX_CONDITIONS = 2_000;
 export const MAX_LIMITS = 1_000;
-/** The most instructions of all different patterns of a policy. To compile so many takes a quarter of a second. */
-export const MAX_INSTRUCTIONS = 50_000;
+export const MAX_RESULTS = 1_000;
 /** The most items in the lists `show`, `notify` and `marks` of all rules together. */
 export const MAX_LISTED = 20_000;
 /** So many wrong names are compared with those of all limits: with 1,000 long ones, that takes 75 ms each. */
@@ -47,8 +39,13 @@ export function fieldFault(name: RuleField, value: unknown): string | null {
   return isReadLater(field) ? null : (field.type.faults(value)[0]?.message ?? null);
 }
 
-export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
-  const counted = countFaults(rules, limits);
+/** Of the entries of `results` nothing is known yet. */
+export function policyFaults(
+  rules: readonly Rule[],
+  limits: UnreadLimits,
+  results: readonly unknown[] = [],
+): Fault[] {
+  const counted = countFaults(rules, limits, results);
   if (counted.length > 0) return counted;
   let suggested = 0;
   const similarLimit = (name: string) =>
@@ -58,13 +55,16 @@ export function policyFaults(rules: readonly Rule[], limits: UnreadLimits): Faul
     ...Object.entries(limits).flatMap(([name, limit]) => limitFaults(name, limit, patterns)),
     ...rules.flatMap((rule, index) => inRule(index, ruleFaults(rule, limits, similarLimit, patterns))),
     ...repeatedNames(rules),
-    ...tooManyMarks(rules),
+    ...resultFaults(results, patterns),
+    ...tooManyMarks(rules, results),
   ];
 }
 
 /** Whoever sends more than this gets nothing compiled. */
-function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
+function countFaults(rules: readonly Rule[], limits: UnreadLimits, results: readonly unknown[]): Fault[] {
   const all = Object.values(limits);
+  if (results.length > MAX_RESULTS)
+    return [fault(['results'], `"results" has at most ${MAX_RESULTS} entries`)];
   if (all.length > MAX_LIMITS) return [fault(['limits'], `a policy has at most ${MAX_LIMITS} limits`)];
   let conditions = all.filter(limit => partOf(limit, 'sum') !== undefined).length;
   let listed = 0;
@@ -72,6 +72,10 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
     conditions += conditionsOf(rule).length;
     for (const list of [rule.show, rule.notify, partOf(rule.escalate, 'notify'), rule.marks])
       if (Array.isArray(list)) listed += list.length;
+  }
+  for (const each of results) {
+    const when = partOf(each, 'when');
+    if (when !== undefined) conditions += Array.isArray(when) ? when.length : 1;
   }
   if (conditions > MAX_CONDITIONS)
     return [fault(['rules'], `a policy has at most ${MAX_CONDITIONS} conditions`)];
@@ -83,28 +87,6 @@ function countFaults(rules: readonly Rule[], limits: UnreadLimits): Fault[] {
         ),
       ]
     : [];
-}
-
-/** The patterns of a policy. Whoever writes more than a policy may have gets no further one compiled. */
-class Patterns {
-  readonly #seen = new Set<string>();
-  #left = MAX_INSTRUCTIONS;
-
-  get isFull(): boolean {
-    return this.#left < 0;
-  }
-
-  add(used: readonly UsedPattern[]): void {
-    for (const { text, size } of used) {
-      if (this.#seen.has(text)) continue;
-      this.#seen.add(text);
-      this.#left -= size;
-    }
-  }
-
-  addInVain(instructions: number): void {
-    this.#left -= instructions;
-  }
 }
 
 function ruleFaults(rule: Rule, limits: UnreadLimits, similarLimit: Suggest, patterns: Patterns): Fault[] {
@@ -138,12 +120,16 @@ function repeatedNames(rules: readonly Rule[]): Fault[] {
 const REPEATED_NAME = 'must be unique in the policy, but an earlier rule has the same name';
 
 /** Only the first mark that is too many is reported. */
-function tooManyMarks(rules: readonly Rule[]): Fault[] {
+function tooManyMarks(rules: readonly Rule[], results: readonly unknown[]): Fault[] {
   const names = new Set<string>();
-  for (const [index, rule] of rules.entries()) {
-    if (rule.marks === undefined || fieldOf('marks').type.faults(rule.marks).length > 0) continue;
-    for (const name of marksOf(rule)) names.add(name);
-    if (names.size > MAX_MARKS) return [fault(['rules', index, 'marks'], TOO_MANY_MARKS)];
+  const given = [
+    ...rules.map(({ marks }, index) => ({ marks, path: ['rules', index, 'marks'] })),
+    ...results.map((each, index) => ({ marks: partOf(each, 'marks'), path: ['results', index, 'marks'] })),
+  ];
+  for (const { marks, path } of given) {
+    if (marks === undefined || fieldOf('marks').type.faults(marks).length > 0) continue;
+    for (const name of marksOf({ marks: marks as Rule['marks'] })) names.add(name);
+    if (names.size > MAX_MARKS) return [fault(path, TOO_MANY_MARKS)];
   }
   return [];
 }
@@ -222,33 +208,6 @@ const NAME_FORM =
   'is no name for a limit: it has 1 to 64 letters, digits, _, . and -, and begins with a letter or a digit';
 
 const isLimitField = (field: string): boolean => LIMIT_FIELDS.some(each => each === field);
-
-function conditionFaults(
-  path: Path,
-  source: string,
-  compile: (source: string) => { patterns: readonly UsedPattern[] },
-  patterns: Patterns,
-): Fault[] {
-  if (patterns.isFull) return [];
-  try {
-    patterns.add(compile(source).patterns);
-  } catch (error) {
-    if (!(error instanceof ConditionFault)) throw error;
-    patterns.addInVain(error.compiled);
-    return [{ path, message: error.message, offset: error.offset }];
-  }
-  return patterns.isFull ? [{ path, message: TOO_MANY_PATTERNS, offset: 0 }] : [];
-}
-const TOO_MANY_PATTERNS = `with this condition, the patterns of the policy have more than ${MAX_INSTRUCTIONS} instructions together; use fewer or shorter ones, or divide the policy`;
-
-function partOf(value: unknown, field: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, field)) return undefined;
-  return (value as Record<string, unknown>)[field];
-}
-
-function fault(path: Path, message: string): Fault {
-  return { path, message, offset: null };
-}
 
 function inRule(index: number, faults: readonly Fault[]): Fault[] {
   return faults.map(each => ({ ...each, path: ['rules', index, ...each.path] }));

@@ -6,6 +6,7 @@ import { GuardError, invalidInput } from '../../core/errors.ts';
 import { isKnownChannel, unknownChannel } from '../../core/policy/channel.ts';
 import { type CompiledPolicy, compilePolicy } from '../../core/policy/compiled-policy.ts';
 import type { Limits, Rule } from '../../core/policy/policy.ts';
+import type { ResultEntry } from '../../core/policy/result-fields.ts';
 import { type Fault, policyFaults } from '../../core/policy/rule-faults.ts';
 import { durationText, parseDuration } from '../../core/time/duration.ts';
 import { type Queries, type Transaction, UniqueViolation } from '../../store/engine/db.ts';
@@ -29,7 +30,8 @@ import { POLICIES_LOCK } from '../locks.ts';
 interface Content {
   rules: readonly Rule[];
   limits?: Limits | undefined;
-  /** The text that the rules and limits were written in. */
+  results?: readonly ResultEntry[] | undefined;
+  /** The text that all of this was written in. */
   text?: string | undefined;
 }
 
@@ -165,20 +167,21 @@ export function noSuchPolicy(): GuardError {
 }
 
 function version(policy: PolicyRecord, content: Content, actor: Actor): PolicyVersion {
-  const { rules, limits = {}, text = null } = content;
+  const { rules, limits = {}, results = [], text = null } = content;
   const { version, name, updatedAt } = policy;
-  return { version, name, rules, limits, text, createdAt: updatedAt, createdBy: actor };
+  return { version, name, rules, limits, results, text, createdAt: updatedAt, createdBy: actor };
 }
 
 /** Makes a draft of a policy ready for decisions. It is refused with the same words as if it were saved. */
 export function compileDraft(deps: Deps, { id, name }: PolicyRecord, draft: Content): CompiledPolicy {
   requireUsable(deps, draft);
-  return compilePolicy({ id, name, version: 0, rules: draft.rules, limits: draft.limits ?? {} });
+  const { rules, limits = {}, results = [] } = draft;
+  return compilePolicy({ id, name, version: 0, rules, limits, results });
 }
 
 /** Refuses a policy by which calls could not be decided, or whose questions would reach nobody. */
-function requireUsable({ settings }: Deps, { rules, limits = {} }: Content): void {
-  const wrong = policyFaults(rules, limits);
+function requireUsable({ settings }: Deps, { rules, limits = {}, results = [] }: Content): void {
+  const wrong = policyFaults(rules, limits, results);
   const faults = wrong.length > 0 ? wrong : unheardFaults(rules, settings);
   if (faults.length > 0) throw invalidInput(faults.slice(0, MOST_FAULTS).map(inputFault));
 }

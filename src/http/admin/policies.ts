@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { groupWarning } from '../../core/approvals/approval.ts';
 import type { Limits, Rule } from '../../core/policy/policy.ts';
+import type { ResultEntry } from '../../core/policy/result-fields.ts';
 import { policyText } from '../../core/policy-file/policy-text.ts';
 import { lackingIn } from '../../guard/approvals/able.ts';
 import { createPolicy, deletePolicy, noSuchPolicy, replacePolicy } from '../../guard/check/policies.ts';
@@ -11,7 +12,7 @@ import { findPolicy, listPolicies, listPolicyVersions, type PolicyRecord } from 
 import { before, iso, isoTime, list, page, paged, uuid, wholeNumberText } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
 import { MAX_POLICY_VALUES, newPolicy, policyFields, policyIn, TEXT_OR_RULES } from './policy-body.ts';
-import { limits, rules } from './rule-fields.ts';
+import { limits, results, rules } from './rule-fields.ts';
 
 const summary = z.object({
   id: uuid,
@@ -24,7 +25,7 @@ const summary = z.object({
 const text = z.string().meta({
   description: 'The text that the policy was written in; made from the rules if they came without one.',
 });
-const whole = summary.extend({ rules, limits, text });
+const whole = summary.extend({ rules, limits, results, text });
 const saved = whole.extend({
   warnings: z.array(z.string()).optional().meta({
     description: 'What the policy needs of this service and does not find, such as people of a group.',
@@ -35,6 +36,7 @@ const version = z.object({
   name: z.string(),
   rules,
   limits,
+  results,
   text,
   createdAt: isoTime,
   createdBy: z.string(),
@@ -47,11 +49,13 @@ function show(policy: PolicyRecord): z.output<typeof summary> {
 interface Content {
   rules: readonly Rule[];
   limits: Limits;
+  results: readonly ResultEntry[];
   text?: string | null | undefined;
 }
 
-function showWhole(policy: PolicyRecord, { rules, limits, text }: Content) {
-  return { ...show(policy), rules, limits, text: text ?? policyText({ ...policy, rules, limits }) };
+function showWhole(policy: PolicyRecord, { text, rules, limits, results }: Content) {
+  const content = { rules, limits, results };
+  return { ...show(policy), ...content, text: text ?? policyText({ ...policy, ...content }) };
 }
 
 /**
@@ -109,7 +113,7 @@ export const policyRoutes: Route[] = [
       const policy = await findPolicy(services.deps.db, params['id'] ?? '');
       if (policy === null) throw noSuchPolicy();
       const [current] = await listPolicyVersions(services.deps.db, policy.id, 1, policy.version + 1);
-      return Response.json(showWhole(policy, current ?? { rules: [], limits: {} }));
+      return Response.json(showWhole(policy, current ?? { rules: [], limits: {}, results: [] }));
     },
   }),
   route({

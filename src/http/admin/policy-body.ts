@@ -1,41 +1,47 @@
-// What a request says about a policy: either its rules and limits, or the text of a policy file, which is kept as it
+// What a request says about a policy: either its rules, limits and results, or the text of a policy file, which is kept as it
 // was written. The guard checks the rules.
 
 import type { z } from 'zod';
 import { type InputFault, invalidInput } from '../../core/errors.ts';
 import { LIMIT_FIELDS } from '../../core/policy/limit-fields.ts';
 import { type Limits, MAX_RULES, MAX_TEXT, type Rule } from '../../core/policy/policy.ts';
-import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED } from '../../core/policy/rule-faults.ts';
+import { RESULT_FIELDS, type ResultEntry } from '../../core/policy/result-fields.ts';
+import { MAX_CONDITIONS, MAX_LIMITS, MAX_LISTED, MAX_RESULTS } from '../../core/policy/rule-faults.ts';
 import { partsOf, RULE_FIELDS } from '../../core/policy/rule-fields.ts';
 import { folderMissing } from '../../core/policy-file/pack-folder.ts';
 import { parsePolicy, type WrittenPolicy } from '../../core/policy-file/policy-file.ts';
 import { textFault } from '../../core/text/name.ts';
 import { label, text } from '../serving/fields.ts';
-import { limits, rules } from './rule-fields.ts';
+import { limits, results, rules } from './rule-fields.ts';
 
 const MAX_NAME = 200;
 const MAX_DESCRIPTION = 2000;
-const TOO_LONG = `must have at most ${MAX_TEXT} characters; send a larger policy as "rules" and "limits"`;
+const TOO_LONG = `must have at most ${MAX_TEXT} characters; send a larger policy as "rules", "limits" and "results"`;
 
 export const policyFields = {
   name: label(1, MAX_NAME, 'Unique among policies; it appears in the reasons of verdicts.').optional(),
   description: label(0, MAX_DESCRIPTION, 'A description for people.').optional(),
   rules: rules.optional(),
   limits: limits.optional(),
+  results: results.optional(),
   text: text(
     value => (value.length > MAX_TEXT ? TOO_LONG : null),
-    `A policy file in YAML or JSON, in place of \`rules\` and \`limits\`. At most ${MAX_TEXT} characters.`,
+    `A policy file in YAML or JSON, in place of \`rules\`, \`limits\` and \`results\`. At most ${MAX_TEXT} characters.`,
   ).optional(),
 };
 
 export const TEXT_OR_RULES =
-  'The policy comes either as `rules`, perhaps with `limits`, or as `text`, which may hold the name and the description too.';
+  'The policy comes either as `rules`, perhaps with `limits` and `results`, or as `text`, which may hold the name and the description too.';
+
+/** Values in `hide` and `marks` of an entry; few have as many. */
+const MOST_HIDDEN = 20;
 
 /** How many JSON values the largest policy has: each rule is an object with its fields. Only admins send policies. */
 export const MAX_POLICY_VALUES =
   50 +
   MAX_RULES * (1 + RULE_FIELDS.length + RULE_FIELDS.flatMap(partsOf).length) +
   MAX_LIMITS * (1 + LIMIT_FIELDS.length) +
+  MAX_RESULTS * (1 + RESULT_FIELDS.length + MOST_HIDDEN) +
   MAX_CONDITIONS +
   MAX_LISTED;
 
@@ -46,16 +52,18 @@ interface PolicyInput {
   description?: string | undefined;
   rules: readonly Rule[];
   limits: Limits;
+  results: readonly ResultEntry[];
   text?: string | undefined;
 }
 
-export function policyIn({ name, description, rules, limits, text }: Body): PolicyInput {
+export function policyIn({ name, description, rules, limits, results, text }: Body): PolicyInput {
   if (text === undefined) {
     if (rules === undefined) throw wrong('/rules', 'is required, or "text" in its place');
-    return { name, description, rules, limits: limits ?? {} };
+    return { name, description, rules, limits: limits ?? {}, results: results ?? [] };
   }
-  const stray = rules !== undefined ? 'rules' : limits !== undefined ? 'limits' : null;
-  if (stray !== null) throw wrong(`/${stray}`, 'must be left out, because "text" has the rules and limits');
+  const stray = Object.entries({ rules, limits, results }).find(([, value]) => value !== undefined);
+  if (stray !== undefined)
+    throw wrong(`/${stray[0]}`, 'must be left out, because "text" has the rules, limits and results');
   const missing = folderMissing(text);
   if (missing !== null) throw wrong('/text', missing);
   const written = read(text);
@@ -64,6 +72,7 @@ export function policyIn({ name, description, rules, limits, text }: Body): Poli
     description: agreed('description', description, written),
     rules: written.rules,
     limits: written.limits,
+    results: written.results,
     text,
   };
 }

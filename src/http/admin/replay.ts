@@ -52,6 +52,7 @@ const body = z.strictObject({
   text: policyFields.text,
   rules: policyFields.rules,
   limits: policyFields.limits,
+  results: policyFields.results,
   version: z.int().min(1).optional().meta({ description: 'A saved version of this policy.' }),
   from: timeIn.optional(),
   to: timeIn.optional(),
@@ -67,7 +68,7 @@ export const replayRoutes: Route[] = [
     tag: 'policies',
     summary: 'Try a draft of a policy with the recorded calls',
     description:
-      'The draft comes as exactly one of `text`, `rules` (perhaps with `limits`) and `version`. It is tried with every recorded call that this policy decided from `from` (inclusive) to `to` (exclusive); without them, with all. Nothing is saved. Limits are left out: a call counts as if no limit were used up, unless one was when it was made. Requests are answered one at a time.',
+      'The draft comes as exactly one of `text`, `rules` (perhaps with `limits` and `results`) and `version`. It is tried with every recorded call that this policy decided from `from` (inclusive) to `to` (exclusive); without them, with all. Nothing is saved. Limits are left out: a call counts as if no limit were used up, unless one was when it was made. Requests are answered one at a time.',
     body,
     bodyLimit: 'policyBodyLimit',
     maxValues: MAX_POLICY_VALUES,
@@ -90,12 +91,12 @@ export const replayRoutes: Route[] = [
 async function draftOf(
   deps: Deps,
   policy: PolicyRecord,
-  { version, text, rules, limits }: Body,
+  { version, text, rules, limits, results }: Body,
 ): Promise<CompiledPolicy> {
   if (text === undefined && rules === undefined && version === undefined)
     throw invalidInput([{ path: '/text', message: 'is required, or "rules" or "version" in its place' }]);
-  if (version === undefined) return compileDraft(deps, policy, policyIn({ text, rules, limits }));
-  const stray = Object.entries({ text, rules, limits }).find(([, value]) => value !== undefined);
+  if (version === undefined) return compileDraft(deps, policy, policyIn({ text, rules, limits, results }));
+  const stray = Object.entries({ text, rules, limits, results }).find(([, value]) => value !== undefined);
   if (stray !== undefined)
     throw invalidInput([
       { path: `/${stray[0]}`, message: 'must be left out, because "version" names the draft' },

@@ -1,11 +1,12 @@
-// Schemas of what a policy consists of, rules and limits, made of the descriptions of their fields in core/policy/. What
+// Schemas of what a policy consists of, made of the descriptions of their fields in core/policy/. What
 // is wrong with a single field is found here; what depends on other fields, the guard finds with policyFaults.
 
 import { z } from 'zod';
 import { type Field, fieldSchema, objectSchema } from '../../core/policy/field-type.ts';
 import { LIMIT } from '../../core/policy/limit-fields.ts';
 import { type Limits, MAX_RULES, type Rule } from '../../core/policy/policy.ts';
-import { fieldFault } from '../../core/policy/rule-faults.ts';
+import { ENTRY, type ResultEntry } from '../../core/policy/result-fields.ts';
+import { fieldFault, MAX_RESULTS } from '../../core/policy/rule-faults.ts';
 import { fieldOf, isReadLater, RULE_FIELDS, type RuleField } from '../../core/policy/rule-fields.ts';
 
 function schemaOf(name: RuleField): z.ZodType {
@@ -42,4 +43,14 @@ export const limits = z
     type: 'object',
     description: 'Limits by name, which rules refer to.',
     additionalProperties: objectSchema(LIMIT),
+  });
+
+/** The guard checks each entry. */
+export const results = z
+  .custom<ResultEntry[]>(value => Array.isArray(value), 'must be a list')
+  .meta({
+    type: 'array',
+    maxItems: MAX_RESULTS,
+    description: 'What is done to the results of calls. Every entry that matches is applied.',
+    items: ENTRY.schema,
   });

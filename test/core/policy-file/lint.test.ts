@@ -3,7 +3,8 @@
 
 import { expect, test } from 'bun:test';
 import type { Limits, Rule } from '../../../src/core/policy/policy.ts';
-import { shadowedRules, warningsOf } from '../../../src/core/policy-file/lint.ts';
+import { warningsOf } from '../../../src/core/policy-file/lint.ts';
+import { shadowedRules } from '../../../src/core/policy-file/tool-patterns.ts';
 import { serverNameFault } from '../../../src/core/text/name.ts';
 import { oracleApplies, oracleFirst, randomRules, randomText, seeded } from '../oracle.ts';
 
@@ -318,12 +319,12 @@ test('a mark that no condition reads, and one that no rule gives', () => {
       { tool: 'b', when: '["untrusted", "elsewhere"].exists(m, m in marks)' },
     ]),
   ).toEqual([
-    'rules 1 when 1 0: condition 1 of rule 1 (a) looks for the mark "untrustd", which no rule gives. Did you mean "untrusted"?',
-    'rules 2 when 14: condition 0 of rule 2 (b) looks for the mark "elsewhere", which no rule gives.',
+    'rules 1 when 1 0: condition 1 of rule 1 (a) looks for the mark "untrustd", which nothing gives. Did you mean "untrusted"?',
+    'rules 2 when 14: condition 0 of rule 2 (b) looks for the mark "elsewhere", which nothing gives.',
   ]);
   const limits: Limits = { l: { sum: '"privat" in marks ? 1 : 2', atMost: 5, within: '1h' } };
   expect(conditionWarnings([{ tool: 'a', limit: 'l' }], limits)).toEqual([
-    'limits l sum 0: limit "l" looks for the mark "privat", which no rule gives.',
+    'limits l sum 0: limit "l" looks for the mark "privat", which nothing gives.',
   ]);
 });
 

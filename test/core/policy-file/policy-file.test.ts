@@ -34,7 +34,7 @@ describe('reads', () => {
 
   test('JSON, with and without a name, and a bare list in both', () => {
     const list = JSON.stringify(rules, null, 2);
-    const unnamed = { name: null, description: null, rules: rules as never, limits: {} };
+    const unnamed = { name: null, description: null, rules: rules as never, limits: {}, results: [] };
     expect(parsePolicy(`{"name":"prod","description":"All.","rules":${list}}`).policy).toEqual({
       ...unnamed,
       name: 'prod',
@@ -68,6 +68,7 @@ rules:
       policy: {
         name: null,
         description: null,
+        results: [],
         limits: {
           sends: { calls: 20, within: '1h', per: 'session' },
           '1': {
@@ -152,7 +153,7 @@ rules:
   test('an empty list of rules, which denies everything', () => {
     const { policy, lines } = parsePolicy('rules: []');
     expect({ policy, lines }).toEqual({
-      policy: { name: null, description: null, rules: [], limits: {} },
+      policy: { name: null, description: null, rules: [], limits: {}, results: [] },
       lines: [],
     });
     const warning = 'warning the policy has no rules, so it denies every call';
@@ -195,7 +196,7 @@ describe('reports, where it stands,', () => {
     'rules that are no list': ['name: x\nrules: yes please\n', /^2:8 error "rules" must be a list/],
     'an unknown field of the policy': [
       `rules:\n${RULE}\nowner: me\n`,
-      '3:1 error unknown field "owner" in policy; known: name, description, limits, rules',
+      '3:1 error unknown field "owner" in policy; known: name, description, limits, rules, results',
     ],
     'an unknown field of a rule': [
       'rules:\n  - tool: a\n    action: deny\n    resaon: x\n',

@@ -165,7 +165,7 @@ test('whatever is written reads back the same', () => {
       const written = policyText({ name, description, rules, limits });
       const read = parsePolicy(written);
       expect(read.problems.filter(each => each.severity === 'error')).toEqual([]);
-      expect(read.policy).toEqual({ name, description, rules, limits });
+      expect(read.policy).toEqual({ name, description, rules, limits, results: [] });
       expect(
         policyText({ name, description, rules: read.policy?.rules ?? [], limits: read.policy?.limits }),
       ).toBe(written);

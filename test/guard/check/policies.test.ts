@@ -24,6 +24,7 @@ beforeAll(async () => {
         name: policyId,
         rules: [{ tool: '*', action: 'allow' }],
         limits: {},
+        results: [],
         text: null,
         createdAt: NOW,
         createdBy: 'admin',
@@ -52,7 +53,7 @@ test('so many are kept, and of more the one that was least lately used is droppe
 
 test('a version takes the place of another; one that is missing or unreadable is none', async () => {
   const policies = new CompiledPolicies();
-  const version = { name: 'p', limits: {}, text: null, createdAt: NOW, createdBy: 'admin' };
+  const version = { name: 'p', limits: {}, results: [], text: null, createdAt: NOW, createdBy: 'admin' };
   await insertPolicyVersion(store.db, 'p', { ...version, version: 1, rules: [] });
   await insertPolicyVersion(store.db, 'p', { ...version, version: 2, rules: [] });
   const load = async (policyVersion: number) => {
@@ -162,7 +163,15 @@ test('who may answer makes a rule another one, and rules that do not say it are 
 
 test('a named rule is stored as replicas of the previous version read it: the name decides nothing', async () => {
   const rules: Rule[] = [{ name: 'reading', tool: 'get_*', action: 'allow' }];
-  const version = { name: 'named', limits: {}, text: null, createdAt: NOW, createdBy: 'admin', version: 1 };
+  const version = {
+    name: 'named',
+    limits: {},
+    results: [],
+    text: null,
+    createdAt: NOW,
+    createdBy: 'admin',
+    version: 1,
+  };
   await insertPolicyVersion(store.db, 'named', { ...version, rules });
   const [row] = await store.db.all<{ rules: string }>(
     "SELECT rules FROM policy_versions WHERE policy_id = 'named'",

@@ -53,7 +53,7 @@ for (const engine of await engines()) {
       const about = { id: 'policy-1', name: 'prod', description: '', createdAt: NOW, updatedAt: NOW };
       await insertPolicy(store.db, { ...about, version: 1 });
       for (const [at, rules] of [FIRST, SECOND].entries()) {
-        const version = { version: at + 1, name: 'prod', rules, limits: {}, text: null };
+        const version = { version: at + 1, name: 'prod', rules, limits: {}, results: [], text: null };
         await insertPolicyVersion(store.db, 'policy-1', { ...version, createdAt: NOW, createdBy: 'admin' });
       }
       await updatePolicy(store.db, { ...about, version: 2 });
