@@ -38,6 +38,8 @@ export interface AgentRow extends Events {
   seconds?: number;
   /** Without a verdict, its hook refuses by an answer on standard output, and not by exit code 2. */
   refusesByAnswer?: true;
+  /** A hook after a call can put something else in the place of the result. */
+  replacesResults?: true;
   /** An environment variable of its hooks, and the values of it that mean that nobody is at the terminal. */
   unattended?: { variable: string; values: RegExp };
 }
@@ -87,6 +89,7 @@ const ROWS = {
       variable: 'CLAUDE_CODE_ENTRYPOINT',
       values: /^(sdk-|mcp$|bench$|claude-code-github-action$)/,
     },
+    replacesResults: true,
     ...CLAUDE_EVENTS,
   },
   copilot: {
@@ -135,6 +138,7 @@ const ROWS = {
   },
   codex: {
     title: 'Codex',
+    replacesResults: true,
     ...CLAUDE_EVENTS,
   },
   cursor: {
@@ -159,6 +163,7 @@ const ROWS = {
   },
   'gemini-cli': {
     title: 'Gemini CLI',
+    replacesResults: true,
     named: ['hook_event_name'],
     prompts: ['BeforeAgent'],
     results: ['AfterTool'],

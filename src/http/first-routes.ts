@@ -3,6 +3,7 @@
 
 import { checkRoutes } from './agent/check.ts';
 import { mcpRoutes } from './agent/mcp.ts';
+import { resultRoutes } from './agent/results.ts';
 import { sessionRoutes } from './agent/sessions.ts';
 import { toldRoutes } from './agent/told.ts';
 import { healthRoutes } from './health.ts';
@@ -12,6 +13,7 @@ import type { Route } from './serving/route.ts';
 export const firstRoutes: Route[] = [
   ...checkRoutes,
   ...toldRoutes,
+  ...resultRoutes,
   ...sessionRoutes,
   ...mcpRoutes,
   ...hookRoutes,

@@ -5,6 +5,7 @@ import { adminRoutes } from './admin/routes.ts';
 import { checkRoutes } from './agent/check.ts';
 import { connectRoutes } from './agent/connect.ts';
 import { mcpRoutes } from './agent/mcp.ts';
+import { resultRoutes } from './agent/results.ts';
 import { sessionRoutes } from './agent/sessions.ts';
 import { toldRoutes } from './agent/told.ts';
 import { guideRoutes } from './docs/guides.ts';
@@ -24,6 +25,7 @@ import { slackRoutes } from './slack.ts';
 export const routes: Route[] = [
   ...checkRoutes,
   ...toldRoutes,
+  ...resultRoutes,
   ...sessionRoutes,
   ...approveRoutes,
   ...slackRoutes,

@@ -12,6 +12,7 @@ import type { CommitObserver, CommittedGroup } from '../guard/check/group-work.t
 import { GuardedCall } from '../guard/check/guarded-call.ts';
 import { Learner } from '../guard/check/learner.ts';
 import { OutcomeLog } from '../guard/check/outcomes.ts';
+import { ReportedResults } from '../guard/check/reported-results.ts';
 import type { CheckRequest, Verdict, Watched } from '../guard/check/request.ts';
 import { Told } from '../guard/check/told.ts';
 import { PrincipalMemory } from '../guard/credentials.ts';
@@ -112,6 +113,12 @@ export function createServices(
     deps,
     checks,
     told: new Told(deps, memory.policies, learner),
+    results: new ReportedResults(deps, {
+      policies: memory.policies,
+      learner,
+      outcomes: mcp.outcomes,
+      guarded,
+    }),
     serverSignIns,
     mcp,
     serverFile: new ServerFileReader(config, readConfig, mcp.hub, log),

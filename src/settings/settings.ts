@@ -111,6 +111,12 @@ export const SETTINGS = {
     wholeNumber(1024, 64 * MIB),
     'Largest body of a check, of what is told, or of a new session, in bytes.',
   ),
+  resultBodyLimit: setting(
+    'TOOLGATE_RESULT_BODY_LIMIT',
+    String(6 * MIB),
+    wholeNumber(1024, 64 * MIB),
+    'Largest body with a result that is to be looked at, in bytes.',
+  ),
   mcpBodyLimit: setting(
     'TOOLGATE_MCP_BODY_LIMIT',
     String(4 * MIB),

@@ -113,9 +113,13 @@ export function insertCalls(tx: Transaction, calls: readonly ReportedCall[]): vo
 /**
  * Takes a call of this name whose result has not been reported, and says whether the result makes values known. Nobody tells
  * to which of several calls it belongs, so none does while one of them is not trusted. Trusted ones are taken first: then
- * those that are not trusted never have fewer rows here than calls under way.
+ * those that are not trusted never have fewer rows here than calls under way. Null if there is no such call.
  */
-export async function takeCall(tx: Transaction, run: number, call: string): Promise<boolean> {
+export async function takeCall(
+  tx: Transaction,
+  run: number,
+  call: string,
+): Promise<{ toolCallId: string; trusted: boolean } | null> {
   const [waiting] = await tx.all<{ trusted: string | null; untrusted: string | null }>(
     `SELECT min(CASE WHEN COALESCE(trusted, 1) = 1 THEN tool_call_id END) AS trusted,
        min(CASE WHEN trusted = 0 THEN tool_call_id END) AS untrusted
@@ -124,11 +128,11 @@ export async function takeCall(tx: Transaction, run: number, call: string): Prom
   );
   const { trusted = null, untrusted = null } = waiting ?? {};
   const taken = trusted ?? untrusted;
-  if (taken === null) return false;
+  if (taken === null) return null;
   const deleted = await tx.run('DELETE FROM run_calls WHERE run = $1 AND call = $2 AND tool_call_id = $3', [
     run,
     call,
     taken,
   ]);
-  return deleted === 1 && untrusted === null;
+  return deleted === 1 ? { toolCallId: taken, trusted: untrusted === null } : null;
 }

@@ -102,7 +102,7 @@ test.each<[string, () => Response | Promise<Response>, RegExp]>([
     /not as Toolgate/,
   ],
   ['no output', () => Response.json({ stderr: '', exitCode: 0 }), /not as Toolgate/],
-  ['too much', () => Response.json({ ...ALLOWED, stdout: 'x'.repeat(2_000_000) }), /too long/],
+  ['too much', () => Response.json({ ...ALLOWED, stdout: 'x'.repeat(20_000_000) }), /too long/],
   ['the event', () => new Response(EVENT, { status: 400 }), /answered 400/],
 ])('a service that answers %s', async (_, wrong, why) => {
   answer = wrong;
@@ -148,6 +148,7 @@ describe('a prompt and a result go on', () => {
   test.each(told)('%s %s: whatever the service does, after it was asked', async (agent, name) => {
     const { nothing = '' } = AGENTS[agent];
     const goesOn = { stdout: nothing, stderr: '', exitCode: 0 };
+    const { replacesResults = false, results } = AGENTS[agent];
     const answers = [
       () => Response.json({ stdout: 'said', stderr: 'said', exitCode: 2 }),
       () => Response.json(ALLOWED),
@@ -157,7 +158,9 @@ describe('a prompt and a result go on', () => {
     ];
     for (const each of answers) {
       answer = each;
-      expect(await tell(agent, name)).toEqual(goesOn);
+      // The service may put something else in the place of a result, where the agent takes that.
+      const isTaken = each === answers[1] && replacesResults && results.includes(name);
+      expect(await tell(agent, name)).toEqual(isTaken ? ALLOWED : goesOn);
     }
     expect(seen.map(({ path }) => path)).toEqual(
       answers.map(() => `/v1/hooks/${agent}/command?pending=deny`),

@@ -1,7 +1,7 @@
 // What `toolgate hook` does, apart from the process itself (main.ts): it takes an agent's event, asks the service, and
 // says what to print and how to exit. When there is no verdict, it refuses in the agent's way. A prompt and a result are
-// only reported: whatever comes of that, they go on. Other events are not sent: a service that does not answer must not
-// keep an agent from starting.
+// only reported, and go on if that fails; the service may put something else in the place of a result. Other events are
+// not sent: a service that does not answer must not keep an agent from starting.
 
 import { join } from 'node:path';
 import { AGENTS, type AgentName, eventName, runIn, tells } from '../../core/agents.ts';
@@ -82,10 +82,13 @@ async function answer(
   const name = eventName(event.fields, row);
   const nothing = { stdout: row.nothing ?? '', stderr: '', exitCode: 0 };
   if (name !== null && row.others.includes(name)) return nothing;
-  const isTold = tells(name, row) !== null;
-  if (isTold) goOn(nothing);
+  const told = tells(name, row);
+  if (told !== null) goOn(nothing);
   const outcome = await ask(options, credentialsOf(agent, baseUrl, env), event, env);
-  return isTold ? nothing : outcome;
+  if (told === null) return outcome;
+  // Of an answer to a result only one is taken that does not stop the agent.
+  const replaces = told === 'result' && row.replacesResults && outcome.exitCode === 0 && outcome.stderr === '';
+  return replaces ? outcome : nothing;
 }
 
 async function ask(options: HookOptions, credentials: Credentials, event: Event, env: Env): Promise<Outcome> {

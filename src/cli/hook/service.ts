@@ -17,8 +17,8 @@ export interface Minted {
   expiresAt: number;
 }
 
-/** Both the longest text for an agent and a new session are far shorter. */
-const MAX_ANSWER = 1024 * 1024;
+/** What takes the place of a result may be as long as the event that told it, with every quote escaped twice. */
+const MAX_ANSWER = 16 * 1024 * 1024;
 
 /** A door answers a refusal in the agent's words, with status 200; this header has the code of the error. */
 const ERROR_HEADER = 'X-Toolgate-Error';

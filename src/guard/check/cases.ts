@@ -245,9 +245,9 @@ function caseOf(
   return made;
 }
 
-function watchOf({ policy, request, run, sessionEndsAt }: Ready, situation: Situation): Case['watch'] {
+function watchOf({ policy, request, run }: Ready, situation: Situation): Case['watch'] {
   const guard = resultsFor(policy, request.call, situation);
-  return guard && { guard, run, wanted: { request, sessionEndsAt } };
+  return guard && { guard, run };
 }
 
 /** It is a function of its own, because what closures use costs every call of the function around them. */

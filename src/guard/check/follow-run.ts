@@ -39,7 +39,8 @@ export function followRun(
   runs.mark(run, brings.marks, '', entry);
   const isTrusted = entry.decision === 'allow' && brings.knownResults;
   // The result of a call that is not trusted must not be taken for that of a trusted call of the same name.
-  if (request.resultName !== undefined && considered.policy.usesKnown)
+  const { usesKnown, compiledResults } = considered.policy;
+  if (request.resultName !== undefined && (usesKnown || compiledResults !== null))
     runs.awaitResult(run, request.resultName, entry, isTrusted);
   if (entry.decision !== 'allow') return null;
   if (isTrusted) {
@@ -47,7 +48,7 @@ export function followRun(
     result[RUN] = run.handle;
   }
   const { args } = request;
-  if (!approved || args === undefined || !considered.policy.usesKnown) return null;
+  if (!approved || args === undefined || !usesKnown) return null;
   return () => learner.tryToLearn(run.handle, request.principal.keyId, namedIn(args));
 }
 

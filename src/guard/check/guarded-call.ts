@@ -10,10 +10,11 @@ import {
   type Outcome as ResultOutcome,
 } from '../../core/results/results.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
+import { findRun, insertMarks } from '../../store/runs.ts';
 import type { Deps } from '../deps.ts';
 import type { Watched } from './request.ts';
 import { MOST_ROUNDS } from './run-cases.ts';
-import { Runs, resolveAsked } from './runs.ts';
+import { resolveAsked } from './runs.ts';
 
 /** What may be passed on in the place of a result that could not be looked at. */
 const UNSEEN = 'Withheld: Toolgate could not look at this result, so it is not passed on. The call was made.';
@@ -87,20 +88,19 @@ export class GuardedCall {
     }
   }
 
-  /** The run may have ended since the call was decided: then another one of the same name gets the marks. */
+  /** A run that has ended meanwhile can be given no marks, and then nothing is passed on that should have given them. */
   async #mark(marks: readonly string[]): Promise<void> {
     const fresh = marks.filter(mark => !this.#given.has(mark));
     if (fresh.length === 0) return;
-    const { wanted, by } = this.#watched;
-    const { db, now } = this.#deps;
-    await db.transaction({}, async tx => {
-      const runs = new Runs(this.#deps);
-      const at = now();
-      await runs.open(tx, [wanted], at);
-      const run = runs.of(wanted.request);
-      if (run === null) throw new Error('the run of a call cannot be read');
-      runs.mark(run, fresh, '', { at, id: by.toolCallId, ...by });
-      runs.write(tx);
+    const { by, run } = this.#watched;
+    const since = this.#deps.now();
+    await this.#deps.db.transaction({}, async tx => {
+      const found = run && (await findRun(tx, run.found.id, since));
+      if (found === null) throw new Error('the run of the call has ended, so it cannot be marked');
+      insertMarks(
+        tx,
+        fresh.map(name => ({ run: found.number, shadow: '', name, since, ...by })),
+      );
     });
     for (const mark of fresh) this.#given.add(mark);
   }

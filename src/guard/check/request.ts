@@ -89,9 +89,7 @@ export interface Watched {
   guard: ResultGuard;
   /** What the call is called where marks are shown. */
   by: { serverName: string; toolName: string; toolCallId: string };
-  /** The run that gets the marks. */
-  wanted: { request: Pick<CheckRequest, 'principal' | 'run' | 'surface'>; sessionEndsAt: number | null };
-  /** The run as it was when the call was decided; null if nothing is remembered of runs. */
+  /** The run of the call, which gets the marks; null if nothing is remembered of runs. */
   run: Run | null;
 }
 

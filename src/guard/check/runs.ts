@@ -26,8 +26,6 @@ export interface RunWanted {
   sessionEndsAt: number | null;
 }
 
-type MarkingCall = Pick<AuditEntry, 'at' | 'id' | 'serverName' | 'toolName'>;
-
 export class Runs {
   readonly #deps: Deps;
   #now = 0;
@@ -66,10 +64,7 @@ export class Runs {
     const byRef = new Map(wanted.map(each => [refOf(each), each]));
     for (const found of await this.#find(tx, [...byRef.keys()])) {
       if (found.endsAt <= this.#now) continue;
-      const run = new Run(
-        found,
-        once(() => this.#deps.vault.runKey(found.id)),
-      );
+      const run = runOf(this.#deps, found);
       this.#byRef.set(found.ref, run);
       this.#ends.set(run, this.#endOf(byRef.get(found.ref) as RunWanted));
       byRef.delete(found.ref);
@@ -118,7 +113,7 @@ export class Runs {
   }
 
   /** Gives a run the marks that a call brings. A shadow's are kept apart. */
-  mark(run: Run, marks: readonly string[], shadow: string, entry: MarkingCall): void {
+  mark(run: Run, marks: readonly string[], shadow: string, entry: AuditEntry): void {
     if (marks.length === 0) return;
     const { at: since, serverName, toolName, id: toolCallId } = entry;
     const by = { since, serverName, toolName, toolCallId };
@@ -144,6 +139,13 @@ export class Runs {
     if (this.#marks.length > 0) insertMarks(tx, this.#marks);
     if (this.#calls.length > 0) insertCalls(tx, this.#calls);
   }
+}
+
+export function runOf({ vault }: Pick<Deps, 'vault'>, found: FoundRun): Run {
+  return new Run(
+    found,
+    once(() => vault.runKey(found.id)),
+  );
 }
 
 /** Reads the values that conditions have asked these runs for. False if they have asked for none. */

@@ -1,5 +1,6 @@
 // What a coding agent tells besides its calls: what the person wrote, and what a call returned. Both make values known in
-// the run that the agent names. Nothing here keeps a person or a result waiting: what cannot be recorded is not known.
+// the run that the agent names. Where the policy has a say about a result, another one takes its place if the agent's hooks
+// can do that. What cannot be recorded is not known.
 
 import { AGENTS, type AgentName, eventName, runIn, tells } from '../../core/agents.ts';
 import { runNameFault } from '../../core/flows/names.ts';
@@ -7,12 +8,14 @@ import { joinName } from '../../core/text/name.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import { MAX_TOLD_BYTES } from '../../guard/check/told.ts';
+import type { LookedAt } from '../../store/log/outcomes.ts';
 import { agentOf, type Incoming } from '../serving/route.ts';
 import { runOf } from '../serving/run-header.ts';
 import type { AgentDoor } from './agent.ts';
-import type { DoorCall } from './door.ts';
+import { shapeOf } from './agent-results.ts';
+import { type DoorCall, proxied } from './door.ts';
 
-type Teller = Pick<AgentDoor, 'readPrompt' | 'readResult' | 'nameOf'> & { name: AgentName };
+type Teller = Pick<AgentDoor, 'readPrompt' | 'readResult' | 'replace' | 'nameOf'> & { name: AgentName };
 
 /** What an event tells; null for an event that is about a call, or about nothing that is wanted. */
 export function toldIn(agent: Teller, event: JsonObject): ReturnType<typeof tells> {
@@ -20,11 +23,14 @@ export function toldIn(agent: Teller, event: JsonObject): ReturnType<typeof tell
   return tells(agent.nameOf === undefined ? eventName(event, row) : agent.nameOf(event), row);
 }
 
-/** Makes known what an event tells. */
-export async function tell(agent: Teller, incoming: Incoming<JsonObject, unknown>): Promise<void> {
+/** Takes what an event tells. Returns the answer that puts something else in the place of a result; null: it goes on as it is. */
+export async function tell(
+  agent: Teller,
+  incoming: Incoming<JsonObject, unknown>,
+): Promise<JsonObject | null> {
   const { services, request, body: event } = incoming;
   const told = toldIn(agent, event);
-  if (told === null) return;
+  if (told === null) return null;
   const speaker = {
     principal: agentOf(incoming),
     surface: agent.name,
@@ -33,11 +39,27 @@ export async function tell(agent: Teller, incoming: Incoming<JsonObject, unknown
   if (told === 'prompt') {
     const text = wordsOfPerson(agent, event);
     if (text !== '') await services.told.byPerson(speaker, text);
-    return;
+    return null;
   }
-  const result = resultIn(agent, event);
-  if (result !== null) await services.told.byAgentsTool(speaker, result.name, result.said);
+  const returned = agent.readResult?.(event) ?? null;
+  if (returned === null) return null;
+  const failed = told === 'failure';
+  const shape = shapeOf(failed ? (event['error'] ?? returned.value) : returned.value, failed);
+  const { call, args, agent: acts } = await proxied(returned, incoming);
+  const { result, lookedAt } = await services.results.ofAgentsCall(speaker, {
+    call,
+    args,
+    ...(acts !== undefined && { agent: acts }),
+    name: resultNameOf(event, returned),
+    result: shape.result,
+    says: passed => (failed ? NOTHING : saidBy(shape.replacement(passed, false).value)),
+  });
+  if (lookedAt === null || !hasChanged(lookedAt)) return null;
+  return agent.replace?.(event, shape.replacement(result, lookedAt.withheld)) ?? null;
 }
+
+const hasChanged = ({ hidden, withheld, cut }: LookedAt): boolean =>
+  withheld || cut || Object.keys(hidden).length > 0;
 
 /** The name of the run that an event belongs to. An id that cannot be a name is named by its digest. */
 export function runNameIn(event: JsonObject): string | undefined {

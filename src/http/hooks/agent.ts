@@ -1,6 +1,7 @@
 // What the doors of coding agents share: how an event becomes a call, and what the agent is told. Each agent's own file
 // says which events it sends, what they look like, and how it wants to be answered.
 
+import type { AgentCall } from '../../core/agents/acts.ts';
 import { agentCallOf } from '../../core/agents/acts-of.ts';
 import { type AgentName, type Events, isAgent, type Pending, tells } from '../../core/agents.ts';
 import { SERVER as OWN_SERVER } from '../../core/clients/entries.ts';
@@ -30,6 +31,14 @@ export interface Returned {
   call: ToolCall;
   args: Json | undefined;
   value: Json | undefined;
+  /** What the call would do. */
+  agent?: AgentCall;
+}
+
+/** What may be passed on of a result, in the shape that it had, and all of its texts as one. */
+export interface Replacement {
+  value: Json;
+  text: string;
 }
 
 export interface AgentDoor {
@@ -39,6 +48,10 @@ export interface AgentDoor {
   readPrompt?: (event: JsonObject) => Json | undefined;
   /** The result that an event tells; null for one that another event tells. */
   readResult?: (event: JsonObject) => Returned | null;
+  /**
+   * The answer that puts this in the place of a result, for agents whose hooks can; null where they cannot for this event.
+   */
+  replace?: (event: JsonObject, by: Replacement) => JsonObject | null;
   /** The name of an event, if it does not always say it. */
   nameOf?: (event: JsonObject) => string | null;
   /** The answers that the agent understands for a call that waits, besides a denial. */

@@ -13,6 +13,7 @@ import {
   agentAnswerOf,
   blocked,
   type HttpDoor,
+  json,
   type Output,
   output,
   reasonOf,
@@ -116,8 +117,8 @@ function byCommand(agent: Agent): Route {
       const call = callIn(agent, body);
       if (call === null) {
         const answer = await undecided(incoming, Response.json(nothing(name)));
-        await tell(agent, incoming);
-        return answer;
+        const replacement = await tell(agent, incoming);
+        return replacement === null ? answer : Response.json(json(replacement));
       }
       const question = questionOf(name, await proxied(call, incoming), incoming);
       const waits = wayOf(agent, body, query.pending);

@@ -10,6 +10,7 @@ import {
   isCall,
   json,
   namedCall,
+  type Replacement,
   type Returned,
   textIn,
 } from './agent.ts';
@@ -21,6 +22,7 @@ export const claudeCode: HttpDoor = {
   readCall: event => callInEvent('claude-code', event),
   readPrompt: promptInEvent,
   readResult: event => resultInEvent('claude-code', event),
+  replace: replaced,
   ways: event => (isPermission(event) ? ['ask'] : ['ask', 'defer']),
   answer: answerOf,
   speak: (answer, event) => json(answerOf(answer, event)),
@@ -40,11 +42,22 @@ export function callInEvent(agent: AgentName, event: JsonObject, callOf = namedC
 }
 
 export function resultInEvent(agent: AgentName, event: JsonObject, callOf = namedCall): Returned {
-  return { ...calledInEvent(agent, event, callOf), value: event['tool_response'] };
+  return {
+    ...inFolder(agent, calledInEvent(agent, event, callOf), event['cwd']),
+    value: event['tool_response'],
+  };
 }
 
 export function promptInEvent(event: JsonObject): Json | undefined {
   return event['prompt'];
+}
+
+/** A call that failed has no result that can be replaced. A result of its own tools is only replaced by one of the same shape. */
+function replaced(event: JsonObject, { value }: Replacement): JsonObject | null {
+  if (nameOf(event) !== 'PostToolUse') return null;
+  const isOfServer = typeof event['tool_name'] === 'string' && event['tool_name'].startsWith('mcp__');
+  const field = isOfServer ? 'updatedMCPToolOutput' : 'updatedToolOutput';
+  return { hookSpecificOutput: { hookEventName: 'PostToolUse', [field]: value } };
 }
 
 function calledInEvent(agent: AgentName, event: JsonObject, callOf: typeof namedCall) {

@@ -13,6 +13,8 @@ export const codex: AgentDoor = {
   readCall: event => callInEvent('codex', event, callOf),
   readPrompt: promptInEvent,
   readResult: event => resultInEvent('codex', event, callOf),
+  // It takes no other output, but gives the model the reason of a hook that blocks in the place of the result.
+  replace: (_, { text }) => ({ decision: 'block', reason: text }),
   speak: (answer, event) => (answer.decision === 'allow' ? output('') : json(answerOf(answer, event))),
 };
 

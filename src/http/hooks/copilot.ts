@@ -25,7 +25,10 @@ export const copilot: HttpDoor = {
   },
   nameOf,
   readPrompt: event => event['prompt'],
-  readResult: event => ({ ...calledIn(event), value: resultText(event) }),
+  readResult: event => ({
+    ...inFolder('copilot', calledIn(event), event['cwd']),
+    value: resultText(event),
+  }),
   /** If a request for permission gets no decision, Copilot CLI decides by its own rules, which may allow the call. */
   ways: event => (BEFORE.includes(eventName(event, AGENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,

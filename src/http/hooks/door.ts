@@ -50,8 +50,8 @@ export interface Door<Body> {
    * and nothing recorded.
    */
   readCall: (body: Body, request: Request, config: Config) => DoorCall | Response;
-  /** Takes what such an event tells. */
-  tell?: (incoming: Incoming<Body, unknown>) => Promise<void>;
+  /** Takes what such an event tells. Returns another answer to it than that one; null if there is none. */
+  tell?: (incoming: Incoming<Body, unknown>) => Promise<object | null>;
   answer: (verdict: Verdict, body: Body) => object | Response;
   /** `body` is null if it could not be read. */
   refuse: (error: GuardError, body: Body | null) => object | Response;
@@ -98,8 +98,8 @@ async function through<Body>(door: Door<Body>, incoming: Incoming<Body, unknown>
   const doorCall = door.readCall(body, request, services.config);
   if (doorCall instanceof Response) {
     const answer = await undecided(incoming, doorCall);
-    await door.tell?.(incoming);
-    return answer;
+    const other = (await door.tell?.(incoming)) ?? null;
+    return other === null ? answer : asResponse(other);
   }
   const question = questionOf(door.surface, await proxied(doorCall, incoming), incoming);
   return submitCheck(services, question, identifyMs, verdict => asResponse(door.answer(verdict, body)));

@@ -18,8 +18,10 @@ export const geminiCli: AgentDoor = {
   readResult: event => {
     const response = event['tool_response'];
     const isWhole = isObject(response) && (response['error'] ?? null) === null;
-    return { ...calledIn(event), value: isWhole ? response['llmContent'] : undefined };
+    const called = inFolder('gemini-cli', calledIn(event), event['cwd']);
+    return { ...called, value: isWhole ? response['llmContent'] : undefined };
   },
+  replace: (_, { text }) => ({ decision: 'deny', reason: text }),
   // Gemini CLI could also ask the person, but if nobody is there (`gemini -p`) it waits forever, and its event does not
   // say so.
   speak: ({ decision, reason }) => json(decision === 'allow' ? { decision } : { decision, reason }),

@@ -33,7 +33,7 @@ export const grok: HttpDoor = {
   readPrompt: event => event['prompt'],
   // It cuts results off as well.
   readResult: event => ({
-    ...calledIn(event),
+    ...inFolder('grok', calledIn(event), event['cwd']),
     value: event['toolResultTruncated'] === true ? undefined : event['toolResult'],
   }),
   answer: answerOf,

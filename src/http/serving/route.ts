@@ -55,7 +55,7 @@ export interface AnswerShape {
 /** Throws unless the body is signed as it has to be. */
 export type Signed = (body: Uint8Array, request: Request, services: Services) => void;
 
-type BodyLimit = 'checkBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
+type BodyLimit = 'checkBodyLimit' | 'resultBodyLimit' | 'policyBodyLimit' | 'bodyLimit';
 
 export interface Route {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ANY';

@@ -5,6 +5,7 @@ import type { MetricFamily } from '../../core/wire/metric.ts';
 import type { Tracer } from '../../core/wire/span.ts';
 import type { SlackApi } from '../../guard/approvals/notify/slack-bot/api.ts';
 import type { GroupCommit } from '../../guard/check/commit.ts';
+import type { ReportedResults } from '../../guard/check/reported-results.ts';
 import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
 import type { Told } from '../../guard/check/told.ts';
 import type { PrincipalMemory } from '../../guard/credentials.ts';
@@ -27,6 +28,8 @@ export interface Services {
   checks: GroupCommit<CheckRequest, Verdict>;
   /** Takes what people and trusted tools have said. */
   told: Told;
+  /** Looks at results of calls that others have run. */
+  results: ReportedResults;
   principals: PrincipalMemory;
   config: Config;
   metrics: Metrics;
