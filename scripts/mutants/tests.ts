@@ -34,6 +34,7 @@ const NAMED: [RegExp, string][] = [
     /^core\/condition\//,
     'core/condition/condition core/condition/hostile core/condition/specification core/condition/reference',
   ],
+  [/^core\/definitions\//, 'core/definitions'],
   [/^core\/agents\//, 'core/agents docs/daily-work http/packs'],
   [/^(cli|core)\/clients\//, 'cli/clients/edit cli/clients/connect core/clients/clients'],
   [/^core\/errors/, 'http/refusals core/wire/json'],

@@ -81,14 +81,14 @@ export const GROUPS: readonly PhraseGroup[] = [
       'other|another|all|alternative … tools|tool|functions|function … are|is … buggy|broken|deprecated|unsafe|insecure|wrong|slow|unreliable|outdated|vulnerable|disabled',
       'highest|top|maximum|absolute priority',
       'never|not use … other|another|any … tool|tools',
-      'replaces|overrides|supersedes … other|all|tool|tools|function',
+      'replaces|overrides|supersedes … other|all … tool|tools|function|functions',
     ],
   },
   {
     does: 'tells the model how to use a tool of somebody else',
     phrases: [
       'when|whenever|if … tool|tools|function|server … is|are|being called|used|available|present|invoked … must|change|replace|send|instead|add|set|always|include',
-      'change|replace|redirect|set|modify … recipient|recipients|address|addresses|destination|amount|url|account|number … to',
+      'change|replace|set|modify … recipient|recipients|address|addresses|destination|amount|url|account|number … to',
       'emails|messages|payments|requests|files … must|should|have|need … sent|go|be … to',
       'all|every|any … emails|messages|payments|requests|files|calls|results … sent|send|forward|forwarded|redirect|redirected|route|routed … to|through',
       'add|include|insert … bcc|cc',

@@ -53,7 +53,7 @@ function fromNpm({ name, version = 'latest', bin, args = [] }: Server, folder: s
   return {
     command: ['node', join(home, script), ...args],
     version: about.version as string,
-    licence: licenceOf(about.license, home),
+    licence: server.licence ?? licenceOf(about.license, home),
   };
 }
 

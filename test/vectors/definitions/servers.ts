@@ -10,9 +10,13 @@ export interface Server {
   bin?: string;
   args?: string[];
   env?: Record<string, string>;
+  /** For packages that only point to the licence file of their repository. */
+  licence?: string;
 }
 
 const SECRET = 'invented-0123456789abcdef0123456789abcdef';
+/** New parts of the official servers are under Apache 2.0, and older ones under MIT, as their repository says. */
+const official = { licence: 'MIT AND Apache-2.0' };
 const POSTGRES = 'postgresql://localhost/none';
 
 const npm = (name: string, more: Omit<Server, 'name' | 'from'> = {}): Server => ({
@@ -27,10 +31,10 @@ const pypi = (name: string, more: Omit<Server, 'name' | 'from'> = {}): Server =>
 });
 
 export const SERVERS: readonly Server[] = [
-  npm('@modelcontextprotocol/server-filesystem', { args: ['.'] }),
-  npm('@modelcontextprotocol/server-everything'),
-  npm('@modelcontextprotocol/server-memory'),
-  npm('@modelcontextprotocol/server-sequential-thinking'),
+  npm('@modelcontextprotocol/server-filesystem', { ...official, args: ['.'] }),
+  npm('@modelcontextprotocol/server-everything', official),
+  npm('@modelcontextprotocol/server-memory', official),
+  npm('@modelcontextprotocol/server-sequential-thinking', official),
   npm('@modelcontextprotocol/server-github'),
   npm('@modelcontextprotocol/server-gitlab', { env: { GITLAB_PERSONAL_ACCESS_TOKEN: SECRET } }),
   npm('@modelcontextprotocol/server-slack', { env: { SLACK_BOT_TOKEN: SECRET, SLACK_TEAM_ID: 'T0' } }),
