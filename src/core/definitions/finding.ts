@@ -2,8 +2,8 @@
 // stranger's text has nothing in it that is not seen.
 
 import type { JsonObject } from '../wire/json.ts';
+import type { Neighbours } from './neighbours.ts';
 import type { Place } from './places.ts';
-import type { Neighbours } from './shadows.ts';
 
 /** Those that hold a tool come first. */
 export const FINDING_KINDS = [

@@ -8,8 +8,9 @@ import { hiddenIn } from './hidden.ts';
 import { instructsIn } from './instructs.ts';
 import { longIn } from './long.ts';
 import { mixedIn } from './mixed.ts';
+import { type Neighbours, NO_NEIGHBOURS } from './neighbours.ts';
 import { placesOf } from './places.ts';
-import { type Neighbours, NO_NEIGHBOURS, shadowsIn } from './shadows.ts';
+import { shadowsIn } from './shadows.ts';
 import { urlsIn } from './urls.ts';
 
 /** The most places that are told of each kind, and the most that are counted. */

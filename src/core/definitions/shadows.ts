@@ -5,51 +5,10 @@ import { SEPARATOR } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
 import type { Finder, Looked } from './finding.ts';
 import { JoinedTexts } from './joined-texts.ts';
+import type { NamedServer } from './neighbours.ts';
 import { type Place, placeName, placesOf, pointerTo } from './places.ts';
 import { quoted, quotedAscii, spelledOut } from './quoted.ts';
 import { skeletonOf } from './skeleton.ts';
-
-/** A tool server, with the names of its tools. */
-export interface ToolNames {
-  serverName: string;
-  toolNames: readonly string[];
-}
-
-/** The other tool servers of a key, as definitions are compared with them. */
-export interface Neighbours {
-  bySkeleton: ReadonlyMap<string, readonly { serverName: string; toolName: string }[]>;
-  servers: readonly NamedServer[];
-}
-
-interface NamedServer {
-  serverName: string;
-  /** Its name and the separator, in lower case. */
-  prefix: string;
-  /** The names of its tools in lower case, and how long they are. */
-  names: ReadonlySet<string>;
-  lengths: readonly number[];
-}
-
-export const NO_NEIGHBOURS: Neighbours = { bySkeleton: new Map(), servers: [] };
-
-/** The servers, made ready for many definitions: a skeleton takes about a microsecond. */
-export function neighboursOf(servers: readonly ToolNames[]): Neighbours {
-  const bySkeleton = new Map<string, { serverName: string; toolName: string }[]>();
-  for (const { serverName, toolNames } of servers)
-    for (const toolName of toolNames) {
-      const skeleton = skeletonOf(toolName);
-      const alike = bySkeleton.get(skeleton);
-      if (alike === undefined) bySkeleton.set(skeleton, [{ serverName, toolName }]);
-      else alike.push({ serverName, toolName });
-    }
-  return { bySkeleton, servers: servers.map(named) };
-}
-
-function named({ serverName, toolNames }: ToolNames): NamedServer {
-  const names = new Set(toolNames.map(name => name.toLowerCase()));
-  const lengths = [...new Set([...names].map(name => name.length))];
-  return { serverName, prefix: (serverName + SEPARATOR).toLowerCase(), names, lengths };
-}
 
 /** Whether a text of it may have a full name. Most definitions have none, and need not be compared with other servers. */
 export function mayNameTools(definition: JsonObject): boolean {

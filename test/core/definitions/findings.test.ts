@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test';
 import { findingsOf } from '../../../src/core/definitions/findings.ts';
 import { hidesText } from '../../../src/core/definitions/hidden.ts';
-import { mayNameTools, neighboursOf } from '../../../src/core/definitions/shadows.ts';
+import { neighboursOf } from '../../../src/core/definitions/neighbours.ts';
+import { mayNameTools } from '../../../src/core/definitions/shadows.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 
 const kindsOf = (definition: JsonObject) => findingsOf(definition).map(each => each.kind);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { type FindingKind, HOLDING } from '../../../src/core/definitions/finding.ts';
 import { findingsOf } from '../../../src/core/definitions/findings.ts';
-import { NO_NEIGHBOURS, neighboursOf } from '../../../src/core/definitions/shadows.ts';
+import { NO_NEIGHBOURS, neighboursOf } from '../../../src/core/definitions/neighbours.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 
 const FOLDER = join(import.meta.dir, '../../vectors/definitions');
