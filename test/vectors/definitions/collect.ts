@@ -30,7 +30,7 @@ function installed(server: Server, folder: string) {
   return server.from === 'npm' ? fromNpm(server, folder) : fromPypi(server, folder);
 }
 
-function fromNpm({ name, version = 'latest', bin, args = [] }: Server, folder: string) {
+function fromNpm({ name, version = 'latest', bin, args = [], licence }: Server, folder: string) {
   run(
     [
       'npm',
@@ -53,7 +53,7 @@ function fromNpm({ name, version = 'latest', bin, args = [] }: Server, folder: s
   return {
     command: ['node', join(home, script), ...args],
     version: about.version as string,
-    licence: server.licence ?? licenceOf(about.license, home),
+    licence: licence ?? licenceOf(about.license, home),
   };
 }
 
