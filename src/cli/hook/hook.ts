@@ -87,7 +87,8 @@ async function answer(
   const outcome = await ask(options, credentialsOf(agent, baseUrl, env), event, env);
   if (told === null) return outcome;
   // Of an answer to a result only one is taken that does not stop the agent.
-  const replaces = told === 'result' && row.replacesResults && outcome.exitCode === 0 && outcome.stderr === '';
+  const replaces =
+    told === 'result' && row.replacesResults && outcome.exitCode === 0 && outcome.stderr === '';
   return replaces ? outcome : nothing;
 }
 

@@ -21,8 +21,8 @@ export function shapeOf(value: Json | undefined, failed: boolean): Shape {
   return ofOwnShape(value, failed);
 }
 
-function ofContent(result: JsonObject, valueOf: (passed: JsonObject) => Json): Shape {
-  return { result, replacement: passed => ({ value: valueOf(passed), text: textsOf(passed).join('\n') }) };
+function ofContent(result: JsonObject, left: (passed: JsonObject) => Json): Shape {
+  return { result, replacement: passed => ({ value: left(passed), text: textsOf(passed).join('\n') }) };
 }
 
 /**
