@@ -12,6 +12,7 @@ import { setUpStore, showFirstKey } from './guard/first-start.ts';
 import { takeOver } from './guard/leases.ts';
 import { logKey } from './guard/log/sealed-log.ts';
 import { offerSetup } from './guard/people/setup.ts';
+import { lookAtSome } from './guard/tool-servers/looks.ts';
 import { openGrpc } from './http/grpc/open.ts';
 import { serve } from './http/server.ts';
 import type { Services } from './http/serving/services.ts';
@@ -89,6 +90,8 @@ export async function start(
   opening.defer(() => db.close());
   const deps = await openDeps(config, db, now, isEmbedded(config) ? undefined : progressIn(log));
   if (isEmbedded(config)) await takeOver(deps);
+  // Until somebody has looked at a definition, calls of its tool are held.
+  while (await lookAtSome(deps));
   if ((await readSetting(db, 'demo')) !== null) await (await import('./demo/live.ts')).holdDemoDetails(deps);
   const adminToken = config.adminToken ?? adminTokenIn(config.dataDir);
   const checkpointKey = await logKey(deps);

@@ -3,6 +3,7 @@
 
 import type { Channels } from '../core/channels/channels.ts';
 import type { Drift } from '../core/decision/decide.ts';
+import type { ToolsLock } from '../core/definitions/lock-file.ts';
 import type { Db } from '../store/engine/db.ts';
 import type { ChannelKind } from '../store/notifications.ts';
 import type { HeldDetails } from './approvals/details.ts';
@@ -14,6 +15,8 @@ export interface GuardSettings {
   approvedFor: number;
   /** What happens to a call of a tool whose definition differs from the accepted one. */
   toolDrift: 'allow' | Drift;
+  /** The definitions that are accepted, if a file says it. */
+  toolsLock: ToolsLock | null;
   maxOpenApprovalsPerSession: number;
   maxOpenApprovalsPerKey: number;
   maxSessionsPerKey: number;

@@ -122,7 +122,7 @@ async function checkAndForward(
 }
 
 function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
-  const { serverName, toolName, upstream, shownDigest, unsigned } = tool;
+  const { serverName, toolName, upstream, shownDigest, shownLook, unsigned } = tool;
   return {
     principal: call.principal,
     surface: 'mcp',
@@ -134,6 +134,7 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
     },
     ...(unsigned !== 'unlisted' && { connectedTool: upstream.tool }),
     ...(shownDigest !== undefined && { shownDigest }),
+    ...(shownLook !== undefined && { shownLook }),
     ...checkedOf(call.input),
     referenceId: referenceIn(call.params),
     run: call.run,

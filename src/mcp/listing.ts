@@ -26,7 +26,7 @@ export class Listing {
   readonly #strict: boolean;
   readonly #offered = new WeakMap<Upstream, Offered>();
 
-  /** `strict`: calls depend on whether definitions changed, so no call relies on what was remembered. */
+  /** `strict`: calls of all servers depend on whether definitions changed, so none relies on what was remembered. */
   constructor(deps: Deps, hub: Hub, strict: boolean, onError: (upstream: Upstream, error: unknown) => void) {
     this.#deps = deps;
     this.#hub = hub;
@@ -66,10 +66,11 @@ export class Listing {
       const known = await offered.find(exposedName);
       return known === null ? unlisted(owner, exposedName) : { ...known, unsigned: 'listed' };
     }
-    if (this.#strict) await offered.confirm();
+    const strict = this.#isStrict(owner);
+    if (strict) await offered.confirm();
     const known = await offered.find(exposedName);
     if (known !== null && !offered.current) offered.refresh();
-    if (known !== null || this.#strict) return known;
+    if (known !== null || strict) return known;
     await offered.refresh();
     return offered.find(exposedName);
   }
@@ -79,7 +80,7 @@ export class Listing {
    * upstream could not be asked, because it is then unknown whether the tool is the one that was accepted.
    */
   confirmed({ upstream }: KnownTool): number | null {
-    if (!this.#strict) return null;
+    if (!this.#isStrict(upstream)) return null;
     const { fault, changes, unsigned } = this.#of(upstream);
     if (fault === null) return changes;
     if (unsigned) throw signInFirst();
@@ -110,6 +111,11 @@ export class Listing {
     const { health } = upstream;
     if (isPersonal(upstream.tool)) return { ...health, state: 'idle', error: null };
     return { ...health, error: health.error ?? this.#of(upstream).fault };
+  }
+
+  /** Of a server whose definitions are reviewed, a call depends on the present one whatever is done about changes. */
+  #isStrict({ tool }: Upstream): boolean {
+    return this.#strict || tool.trust === 'reviewed';
   }
 
   #of(upstream: Upstream): Offered {

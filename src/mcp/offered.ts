@@ -3,6 +3,7 @@
 // upstream that hangs is not waited for again and again. listing.ts says which request waits for which upstream.
 
 import { createHash } from 'node:crypto';
+import { type Look, lookAt } from '../core/definitions/look.ts';
 import { GuardError } from '../core/errors.ts';
 import { joinName, toolNameFault } from '../core/text/name.ts';
 import { type JsonObject, parseJson } from '../core/wire/json.ts';
@@ -30,6 +31,8 @@ export interface KnownTool {
   definition: JsonObject;
   /** Its digest, where one person may be shown another definition than others. */
   shownDigest?: string;
+  /** What is known of that definition. */
+  shownLook?: Look;
   /**
    * Set if somebody has to sign in to the server before a call can be sent. The call is checked nevertheless. `unlisted`:
    * no list is known yet, so the name is taken as it is, and nothing is known about the tool.
@@ -175,7 +178,8 @@ export class Offered {
     const toolName = definition['name'] as string;
     const name = exposedName(joinName(serverName, toolName));
     const known = { exposedName: name, serverName, toolName, upstream, definition };
-    return isPersonal(upstream.tool) ? { ...known, shownDigest: definitionDigest(definition) } : known;
+    if (!isPersonal(upstream.tool)) return known;
+    return { ...known, shownDigest: definitionDigest(definition), shownLook: lookAt(definition) };
   }
 }
 

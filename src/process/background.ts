@@ -7,7 +7,7 @@ import type { PrintApproval } from '../guard/approvals/notify/send.ts';
 import { messageChanges } from '../guard/approvals/notify/slack-bot/posted.ts';
 import { forgetCounts } from '../guard/check/limit-admin.ts';
 import { forgetRuns } from '../guard/check/run-admin.ts';
-import { Chores } from '../guard/chores.ts';
+import { Chores, everyMinute } from '../guard/chores.ts';
 import { retire } from '../guard/log/retention.ts';
 import { rolledUpTo, rollUp } from '../guard/log/rollups.ts';
 import { SealedLog } from '../guard/log/sealed-log.ts';
@@ -21,6 +21,7 @@ import { targetFor } from '../guard/outgoing/shipping/targets.ts';
 import { Worker } from '../guard/outgoing/worker.ts';
 import { forgetTokens } from '../guard/people/oauth-tokens.ts';
 import { forgetRequests } from '../guard/rate-limit.ts';
+import { lookAtSome } from '../guard/tool-servers/looks.ts';
 import type { Services } from '../http/serving/services.ts';
 import { ShippingMetrics } from '../metrics/shipping.ts';
 import type { Config } from '../settings/config.ts';
@@ -82,6 +83,7 @@ function createChores({ retention, sealing, shipping }: Config, services: Servic
     deps,
     [
       rollUp,
+      everyMinute(lookAtSome),
       forgetRequests(),
       forgetTokens(),
       forgetCounts(),

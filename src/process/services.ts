@@ -179,7 +179,7 @@ function createMcp(
     hub,
     rations,
     tracer,
-    listing: new Listing(deps, hub, config.toolDrift !== 'allow', failed),
+    listing: new Listing(deps, hub, config.toolDrift !== 'allow' || config.toolsLock !== null, failed),
     mcpSessions: new McpSessions(deps),
     serverSignIns,
     outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),

@@ -22,6 +22,7 @@ import {
   wholeNumber,
 } from './setting-readers.ts';
 import { TELEMETRY_SETTINGS } from './telemetry-settings.ts';
+import { toolsLock } from './tools-lock.ts';
 
 const MIB = 1024 * 1024;
 
@@ -224,6 +225,11 @@ export const SETTINGS = {
     'allow',
     oneOf('allow', 'require_approval', 'deny'),
     'What happens to a call of a tool whose definition differs from the one first seen or last accepted.',
+  ),
+  toolsLock: optional(
+    'TOOLGATE_TOOLS_LOCK',
+    toolsLock,
+    'A file with the accepted tool definitions, as `toolgate servers lock` writes it. While it is set, nothing else is accepted.',
   ),
   upstreamTimeout: setting(
     'TOOLGATE_UPSTREAM_TIMEOUT',

@@ -2,6 +2,7 @@
 // server that several keys share, or the Connected Tool that carries its own definition.
 
 import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
+import type { Trust } from './tool-servers.ts';
 
 interface ToolDefinition {
   sourceId: string;
@@ -36,15 +37,28 @@ export interface ShownDefinition {
   toolServerId: string | null;
   /** When its server was last changed. */
   updatedAt: number | null;
+  trust: Trust;
+  /** The name of the tool server; of the Connected Tool, if that carries its own definition. */
+  sourceName: string;
   /** Null, like what follows, where no definition of these tools is known. */
   toolName: string | null;
   /** The digest of the accepted definition. */
   digest: string | null;
   /** The digest of the present one, if it differs. */
   changedDigest: string | null;
+  /** The digest of the definition that a person accepted. */
+  acceptedDigest: string | null;
+  /** What is known of the present definition. */
+  look: string | null;
+  skeleton: string | null;
+  /** 1 if any source has a tool whose name looks like this one and is spelled differently. */
+  isAlike: number;
 }
 
-/** Connected Tools that were removed are left out, even if their server still has other keys. */
+/**
+ * Connected Tools that were removed are left out, even if their server still has other keys. Names before this one and after
+ * it are looked for separately, so that each is one step in the index, however many servers have a tool of this very name.
+ */
 export function shownDefinitions(
   db: Queries,
   connectedToolIds: readonly string[],
@@ -55,7 +69,12 @@ export function shownDefinitions(
   return db.all(
     `SELECT t.id AS "connectedToolId", t.key_id AS "keyId", t.name AS "serverName", t.tool_server_id AS "toolServerId",
        CASE WHEN s.id IS NULL THEN t.updated_at ELSE s.updated_at END AS "updatedAt",
-       d.tool_name AS "toolName", d.digest, d.changed_digest AS "changedDigest"
+       COALESCE(s.trust, t.trust) AS trust, COALESCE(s.name, t.name) AS "sourceName",
+       d.tool_name AS "toolName", d.digest, d.changed_digest AS "changedDigest", d.accepted_digest AS "acceptedDigest",
+       d.look, d.skeleton,
+       CASE WHEN EXISTS (SELECT 1 FROM tool_definitions o WHERE o.skeleton = d.skeleton AND o.tool_name < d.tool_name)
+         OR EXISTS (SELECT 1 FROM tool_definitions o WHERE o.skeleton = d.skeleton AND o.tool_name > d.tool_name)
+         THEN 1 ELSE 0 END AS "isAlike"
      FROM connected_tools t LEFT JOIN tool_servers s ON s.id = t.tool_server_id
        LEFT JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
          AND d.tool_name IN (${placeholders(names.length, ids.length)})
@@ -64,16 +83,19 @@ export function shownDefinitions(
   );
 }
 
-/** The accepted definitions with their texts. */
-export function acceptedDefinitions(
+/** The definitions of these tools with their texts: the pinned ones, and those that the tools have now. */
+export function bothDefinitions(
   db: Queries,
   connectedToolIds: readonly string[],
   toolNames: readonly string[],
-): Promise<{ digest: string; definition: string }[]> {
+): Promise<
+  { digest: string; definition: string; changedDigest: string | null; changedDefinition: string | null }[]
+> {
   const ids = padded(connectedToolIds);
   const names = padded(toolNames);
   return db.all(
-    `SELECT d.digest, d.definition FROM connected_tools t
+    `SELECT d.digest, d.definition, d.changed_digest AS "changedDigest", d.changed_definition AS "changedDefinition"
+     FROM connected_tools t
        JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
      WHERE t.id IN (${placeholders(ids.length)}) AND d.tool_name IN (${placeholders(names.length, ids.length)})`,
     [...ids, ...names],
@@ -99,17 +121,24 @@ export interface Pin {
   toolName: string;
   digest: string;
   changedDigest: string | null;
+  /** What is known of the present definition. */
+  look: string | null;
+  looked: number;
   /** The number of characters of both definitions. */
   size: number;
 }
 
+const PINS = `SELECT tool_name AS "toolName", digest, changed_digest AS "changedDigest", look, looked,
+    length(definition) + length(COALESCE(changed_definition, '')) AS size
+  FROM tool_definitions WHERE connected_tool_id = $1`;
+
 export function listPins(db: Queries, sourceId: string): Promise<Pin[]> {
-  return db.all(
-    `SELECT tool_name AS "toolName", digest, changed_digest AS "changedDigest",
-       length(definition) + length(COALESCE(changed_definition, '')) AS size
-     FROM tool_definitions WHERE connected_tool_id = $1`,
-    [sourceId],
-  );
+  return db.all(PINS, [sourceId]);
+}
+
+export async function findPin(db: Queries, sourceId: string, toolName: string): Promise<Pin | null> {
+  const [pin] = await db.all<Pin>(`${PINS} AND tool_name = $2`, [sourceId, toolName]);
+  return pin ?? null;
 }
 
 /** How many tools of each of these keys differ from their accepted definitions; keys without any are left out. */
@@ -161,18 +190,21 @@ export function markDrift(
   );
 }
 
-/** Pins the changed definition with this digest; false when the tool does not have it now. */
+/**
+ * A person accepts the definition that a tool has now, which is pinned from then on. False if the tool has another one than
+ * the person has looked at.
+ */
 export async function acceptDefinition(
   tx: Transaction,
-  sourceId: string,
-  toolName: string,
-  digest: string,
+  { sourceId, toolName, digest }: { sourceId: string; toolName: string; digest: string },
+  { by, at }: { by: string; at: number },
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE tool_definitions SET digest = changed_digest, definition = changed_definition, changed_digest = NULL,
-       changed_definition = NULL, changed_at = NULL
-     WHERE connected_tool_id = $1 AND tool_name = $2 AND changed_digest = $3`,
-    [sourceId, toolName, digest],
+    `UPDATE tool_definitions SET digest = $3, definition = COALESCE(changed_definition, definition),
+       changed_digest = NULL, changed_definition = NULL, changed_at = NULL,
+       accepted_by = $4, accepted_at = $5, accepted_digest = $3
+     WHERE connected_tool_id = $1 AND tool_name = $2 AND COALESCE(changed_digest, digest) = $3`,
+    [sourceId, toolName, digest, by, at],
   );
   return changed === 1;
 }

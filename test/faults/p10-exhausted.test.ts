@@ -107,6 +107,7 @@ class Bench {
       approvalTimeout: 60_000,
       approvedFor: 60_000,
       toolDrift: 'allow' as const,
+      toolsLock: null,
       maxOpenApprovalsPerSession: 1000,
       maxSessionsPerKey: 100,
       runRest: 3_600_000,

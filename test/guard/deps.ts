@@ -10,6 +10,7 @@ const settings = {
   approvalTimeout: 60_000,
   approvedFor: 60_000,
   toolDrift: 'allow' as const,
+  toolsLock: null,
   maxOpenApprovalsPerSession: 20,
   maxOpenApprovalsPerKey: 100,
   maxSessionsPerKey: 10_000,

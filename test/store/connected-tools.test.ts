@@ -2,6 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import * as tools from '../../src/store/connected-tools.ts';
+import * as reviews from '../../src/store/definition-reviews.ts';
 import * as definitions from '../../src/store/tool-definitions.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
@@ -50,7 +51,9 @@ await onEachEngine(store => {
       ),
     );
   const accept = (id: string, name: string, digest: string) =>
-    store.db.transaction({}, tx => definitions.acceptDefinition(tx, id, name, digest));
+    store.db.transaction({}, tx =>
+      definitions.acceptDefinition(tx, { sourceId: id, toolName: name, digest }, { by: 'eve', at: NOW + 2 }),
+    );
   /** Every definition, as `server tool digest other`. */
   const shown = async (ids = ['c1', 'c2'], names = ['read', 'write']) =>
     (await definitions.shownDefinitions(store.db, ids, names))
@@ -129,6 +132,11 @@ await onEachEngine(store => {
     expect(await shown()).toEqual(['c1 read new -', 'c1 write first new', 'c2 read first new']);
     const [read] = await definitions.listDefinitions(store.db, 'c1');
     expect(read).toMatchObject({ definition: '{"new":1}', changedDefinition: null, changedAt: null });
-    expect(await accept('c1', 'read', 'new')).toBe(false);
+    expect(await accept('c2', 'read', 'first')).toBe(false);
+    await drift('c2', 'read', null);
+    expect(await accept('c2', 'read', 'first')).toBe(true);
+    expect(await reviews.listReviewed(store.db, 'c2', 10, '')).toMatchObject([
+      { digest: 'first', acceptedDigest: 'first', acceptedBy: 'eve', acceptedAt: NOW + 2 },
+    ]);
   });
 });

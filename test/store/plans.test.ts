@@ -13,6 +13,16 @@ import {
   insertLink,
   listPersonalTools,
 } from '../../src/store/connected-tools.ts';
+import {
+  keepLook,
+  listAllNeighbours,
+  listAllReviewed,
+  listKeysUsing,
+  listNeighbours,
+  listReviewed,
+  listUnlooked,
+  readHasLookAlike,
+} from '../../src/store/definition-reviews.ts';
 import { countFailures } from '../../src/store/deliveries.ts';
 import { earlierApprovals } from '../../src/store/earlier-approvals.ts';
 import type { Queries, Row, Value } from '../../src/store/engine/db.ts';
@@ -113,6 +123,14 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'messages that have to be changed': db => anyChangeDue(db, NOW),
   'a message of an approval': db => postedTo(db, idAt(NOW, 7), 'C1/1.1'),
   'names of the tools of a server': db => listToolNames(db, idAt(NOW, 7), 100),
+  'definitions that nobody has looked at': db => listUnlooked(db, 1, 100),
+  'a tool of a key that looks like another': db =>
+    readHasLookAlike(db, 'key-7', { sourceId: idAt(NOW, 8), toolName: 'u', skeleton: 't' }),
+  'keys that use a source': db => listKeysUsing(db, idAt(NOW, 7), 100),
+  'other sources of a key': db => listNeighbours(db, 'key-7', idAt(NOW, 8)),
+  'other sources of the keys that use a source': db => listAllNeighbours(db, idAt(NOW, 7), 100),
+  'the tools of a source, with who accepted them': db => listReviewed(db, idAt(NOW, 7), 50, ''),
+  'the tools of all sources': db => listAllReviewed(db, 50, { sourceId: idAt(NOW, 7), toolName: '' }),
   'definitions that tools show': db => shownDefinitions(db, [idAt(NOW, 7)], ['t', 'u']),
   'a tool by its id': db => findTool(db, idAt(NOW, 7)),
   'tools that people sign in to': db => listPersonalTools(db),
@@ -390,6 +408,8 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       insertNotification(tx, { id, ...about, channelName, tokenEncrypted: 't' });
       if (n % 50 !== 0) tx.defer("UPDATE notifications SET status = 'sent' WHERE id = $1", [id]);
       pinDefinition(tx, { sourceId: id, toolName: 't', digest: 'd', definition: '{}', seenAt: 0 });
+      const looked = { look: 'd', looked: 1, skeleton: `t ${n}` };
+      if (n % 100 !== 8) keepLook(tx, { sourceId: id, toolName: 't', digest: 'd' }, looked);
       if (n % 100 === 7) markDrift(tx, id, 't', { digest: 'e', definition: '{}', at: 0 });
       const oauthAs = n % 500 === 0 ? 'person' : null;
       await insertConnectedTool(tx, connectedTool({ id, keyId, name: `tool ${n}`, oauthAs, createdAt: 0 }));

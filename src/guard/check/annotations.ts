@@ -3,7 +3,7 @@
 
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import type { Transaction } from '../../store/engine/db.ts';
-import { acceptedDefinitions } from '../../store/tool-definitions.ts';
+import { bothDefinitions } from '../../store/tool-definitions.ts';
 import type { DefinitionFacts } from './facts.ts';
 import type { CheckRequest } from './request.ts';
 
@@ -52,8 +52,13 @@ async function readAnnotations(
 ): Promise<Map<string, JsonObject | null>> {
   const ids = new Set(requests.flatMap(each => each.connectedTool?.id ?? []));
   const names = new Set(requests.map(each => each.call.toolName));
-  const rows = await acceptedDefinitions(tx, [...ids], [...names]);
-  return new Map(rows.map(({ digest, definition }) => [digest, annotationsIn(definition)]));
+  const read = new Map<string, JsonObject | null>();
+  for (const row of await bothDefinitions(tx, [...ids], [...names])) {
+    read.set(row.digest, annotationsIn(row.definition));
+    if (row.changedDigest !== null && row.changedDefinition !== null)
+      read.set(row.changedDigest, annotationsIn(row.changedDefinition));
+  }
+  return read;
 }
 
 function annotationsIn(definition: string): JsonObject | null {

@@ -3,7 +3,8 @@
 // policy.
 
 import { type Considered, consider } from '../../core/decision/consider.ts';
-import type { Drift } from '../../core/decision/decide.ts';
+import type { Facts } from '../../core/decision/decide.ts';
+import type { HeldFor } from '../../core/decision/reason.ts';
 import { auditFailed, GuardError } from '../../core/errors.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { Situation } from '../../core/policy/situation.ts';
@@ -31,7 +32,9 @@ export interface Case {
   key: KeyFacts;
   /** The person for whom the session acts; null if it acts for nobody. */
   person: PersonFacts | null;
-  drift: Drift | null;
+  /** What of the tool's definition is in the way. */
+  drift: Facts['drift'];
+  heldFor: HeldFor | null;
   considered: Considered;
   /** What it counts for, if the rule that applies has a limit. */
   metered: Metered | null;
@@ -120,7 +123,7 @@ async function readFacts(
   const { toolDrift } = settings;
   const [credentials, definitions, limitTime, runs] = await Promise.all([
     CredentialFacts.read(tx, requests),
-    DefinitionFacts.read(tx, requests),
+    DefinitionFacts.read(tx, requests, settings.toolsLock),
     meters ? readTime(tx, now) : null,
     opener.expect(deps, tx, requests),
   ]);
@@ -185,8 +188,8 @@ function evaluated(
   for (const index of takesTurns ? turns.order(requests) : requests.keys()) {
     const each = found[index] as Ready | GuardError;
     if (each instanceof GuardError || (steps > MOST_STEPS && each.policy.compiled.size > 0)) continue;
-    const drift = toolDrift !== 'allow' && definitions.changed(each.request) ? toolDrift : null;
-    const made = caseOf(each, drift, annotations, now, steps + shadowSteps <= MOST_STEPS);
+    const obstacle = definitions.inTheWay(each.request, toolDrift);
+    const made = caseOf(each, obstacle, annotations, now, steps + shadowSteps <= MOST_STEPS);
     cases[index] = made;
     steps += made.considered.steps;
     shadowSteps += made.shadow?.steps ?? 0;
@@ -217,7 +220,7 @@ export function shadowOf(key: KeyFacts, policies: CompiledPolicies): CompiledPol
 /** `room`: whether a shadow may still evaluate conditions. */
 function caseOf(
   ready: Ready,
-  drift: Drift | null,
+  { drift, heldFor = null }: Pick<Facts, 'drift' | 'heldFor'>,
   annotations: Annotations,
   now: number,
   room: boolean,
@@ -235,6 +238,7 @@ function caseOf(
     key,
     person,
     drift,
+    heldFor,
     considered,
     metered: meteredBy(considered, key.id),
     shadow,

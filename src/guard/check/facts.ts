@@ -3,6 +3,9 @@
 // whose rule asks for approval. The locks that the transaction holds keep all of these facts true until the commit.
 
 import { isOpenTo } from '../../core/approvals/open-to.ts';
+import type { Drift, Facts } from '../../core/decision/decide.ts';
+import type { HeldFor } from '../../core/decision/reason.ts';
+import type { ToolsLock } from '../../core/definitions/lock-file.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/engine/db.ts';
 import { type KeyFacts, keyFacts } from '../../store/keys.ts';
@@ -10,6 +13,7 @@ import { openToFacts, type PersonFacts, personFacts } from '../../store/people.t
 import { type SessionFacts, sessionFacts } from '../../store/sessions.ts';
 import { type ShownDefinition, shownDefinitions } from '../../store/tool-definitions.ts';
 import { keyLives } from '../credentials.ts';
+import { presentOf, readHeld, type ShownTo } from './held.ts';
 import type { CheckRequest } from './request.ts';
 
 export class CredentialFacts {
@@ -128,18 +132,25 @@ export class ServerChanged extends GuardError {
  */
 export class DefinitionFacts {
   readonly #connected = new Map<string, ShownDefinition>();
-  readonly #shown = new Map<string, Definition>();
+  readonly #shown = new Map<string, ShownDefinition>();
+  readonly #lock: ToolsLock | null;
+  #held: ReadonlyMap<CheckRequest, HeldFor> = new Map();
 
-  private constructor(rows: readonly ShownDefinition[]) {
+  private constructor(rows: readonly ShownDefinition[], lock: ToolsLock | null) {
+    this.#lock = lock;
     for (const row of rows) {
-      const { connectedToolId, toolName, digest, changedDigest } = row;
+      const { connectedToolId, toolName } = row;
       this.#connected.set(connectedToolId, row);
-      if (toolName === null || digest === null) continue;
-      this.#shown.set(definitionKey(connectedToolId, toolName), { digest, changedDigest });
+      if (toolName !== null) this.#shown.set(definitionKey(connectedToolId, toolName), row);
     }
   }
 
-  static async read(tx: Transaction, requests: readonly CheckRequest[]): Promise<DefinitionFacts> {
+  /** `lock` is the lock file of this process. */
+  static async read(
+    tx: Transaction,
+    requests: readonly CheckRequest[],
+    lock: ToolsLock | null,
+  ): Promise<DefinitionFacts> {
     const ids = new Set<string>();
     const names = new Set<string>();
     for (const { connectedTool, call } of requests) {
@@ -147,7 +158,20 @@ export class DefinitionFacts {
       ids.add(connectedTool.id);
       names.add(call.toolName);
     }
-    return new DefinitionFacts(ids.size > 0 ? await shownDefinitions(tx, [...ids], [...names]) : []);
+    if (ids.size === 0) return new DefinitionFacts([], lock);
+    const facts = new DefinitionFacts(await shownDefinitions(tx, [...ids], [...names]), lock);
+    facts.#held = await readHeld(tx, facts.#forwarded(requests), lock);
+    return facts;
+  }
+
+  /** The calls whose Connected Tool exists, each with what its tool shows. */
+  #forwarded(requests: readonly CheckRequest[]): ShownTo[] {
+    return requests.flatMap((request): ShownTo | [] => {
+      const connected = this.#connected.get(request.connectedTool?.id ?? '');
+      if (connected === undefined) return [];
+      const row = this.#of(request) ?? { ...connected, ...NO_DEFINITION };
+      return { request, row };
+    });
   }
 
   /**
@@ -166,11 +190,23 @@ export class DefinitionFacts {
     );
   }
 
+  /** What of the tool's definition is in the way of the call, if changed definitions are met with `toolDrift`. */
+  inTheWay(request: CheckRequest, toolDrift: 'allow' | Drift): Pick<Facts, 'drift' | 'heldFor'> {
+    const heldFor = this.#held.get(request) ?? null;
+    if (heldFor === null)
+      return toolDrift === 'allow' || !this.#changed(request) ? NOTHING : { drift: toolDrift };
+    const drift = toolDrift === 'allow' ? 'require_approval' : toolDrift;
+    // That it has changed tells people more than that nobody has accepted it.
+    return { drift, heldFor: heldFor === 'nobody' && this.#changed(request) ? null : heldFor };
+  }
+
   /** Whether the tool's definition differs from the accepted one. If no definition is known, it counts as changed. */
-  changed(request: CheckRequest): boolean {
+  #changed(request: CheckRequest): boolean {
     if (request.connectedTool === undefined) return false;
     const shown = this.#of(request);
     if (shown === undefined) return true;
+    // Whatever is not in the lock file is held.
+    if (this.#lock !== null) return false;
     return request.shownDigest === undefined
       ? shown.changedDigest !== null
       : shown.digest !== request.shownDigest;
@@ -184,17 +220,28 @@ export class DefinitionFacts {
 
   /** The digest of the definition that was accepted, or null if none is known. */
   acceptedDigest(request: CheckRequest): string | null {
-    return this.#of(request)?.digest ?? null;
+    const shown = this.#of(request);
+    // The lock file may have accepted another definition than people did.
+    const byFile = shown !== undefined && this.#lock?.has(presentOf(request, shown)) === true;
+    return byFile ? this.digest(request) : (shown?.digest ?? null);
   }
 
-  #of({ connectedTool, call }: CheckRequest): Definition | undefined {
+  #of({ connectedTool, call }: CheckRequest): ShownDefinition | undefined {
     return this.#shown.get(definitionKey(connectedTool?.id ?? '', call.toolName));
   }
 }
 
-interface Definition {
-  digest: string;
-  changedDigest: string | null;
-}
+const NOTHING = { drift: null };
+
+/** What is known of a tool that its server has not shown yet. */
+const NO_DEFINITION = {
+  toolName: null,
+  digest: null,
+  changedDigest: null,
+  acceptedDigest: null,
+  look: null,
+  skeleton: null,
+  isAlike: 0,
+};
 
 const definitionKey = (connectedToolId: string, toolName: string): string => `${connectedToolId} ${toolName}`;

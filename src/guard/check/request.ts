@@ -4,6 +4,7 @@ import type { AgentCall } from '../../core/agents/acts.ts';
 import type { Lacking } from '../../core/approvals/approval.ts';
 import type { Decision } from '../../core/decision/decide.ts';
 import type { HandedTo } from '../../core/decision/reason.ts';
+import type { Look } from '../../core/definitions/look.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import type { ResultGuard } from '../../core/results/results.ts';
 import { joinName } from '../../core/text/name.ts';
@@ -36,6 +37,8 @@ export interface CheckRequest {
    * It must then be the accepted one. Otherwise the store knows what the tool shows.
    */
   shownDigest?: string;
+  /** What is known of that definition. */
+  shownLook?: Look;
   /** The approval that the caller names as the one that frees this call. */
   referenceId: string | null;
   /**

@@ -142,9 +142,9 @@ function isUsedUp({ limits }: Round, { metered }: Case): boolean {
 
 /** Decides a call whose rule does not ask for approval. */
 function decideByRule(round: Round, each: Case): Made {
-  const { considered, drift } = each;
+  const { considered, drift, heldFor } = each;
   const usedUp = isUsedUp(round, each);
-  const decided = decide(considered, { drift, freedom: null, approvalLimit: null, usedUp });
+  const decided = decide(considered, { drift, heldFor, freedom: null, approvalLimit: null, usedUp });
   const entry = auditEntry(each, decided);
   return { entry, result: verdictOf(entry, decided) };
 }
@@ -182,7 +182,7 @@ async function decideAndSpend(
   asking: Asking,
   before: RepeatedApproval | null,
 ): Promise<{ decided: Decided; whyNotFreed: WhyNotFreed | null }> {
-  const { request, considered, drift } = each;
+  const { request, considered, drift, heldFor } = each;
   const { tx, group } = round;
   const usedUp = isUsedUp(round, each);
   const handedTo = asking.receiver;
@@ -191,7 +191,7 @@ async function decideAndSpend(
   for (;;) {
     const freedom = approvals.freedom(asking);
     const whyNotFreed = freedom === null ? approvals.whyNotFreed(asking) : null;
-    const facts = { drift, freedom, whyNotFreed, repeats, approvalLimit, usedUp, handedTo };
+    const facts = { drift, heldFor, freedom, whyNotFreed, repeats, approvalLimit, usedUp, handedTo };
     const decided = decide(considered, facts);
     const { freedBy } = decided;
     const spends = freedBy !== null && request.call.unsent !== true;

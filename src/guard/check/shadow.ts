@@ -7,6 +7,7 @@
 
 import { type Considered, consider } from '../../core/decision/consider.ts';
 import { askingRule, asksForApproval, decide, type Facts } from '../../core/decision/decide.ts';
+import type { HeldFor } from '../../core/decision/reason.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { Situation } from '../../core/policy/situation.ts';
 import type { Transaction } from '../../store/engine/db.ts';
@@ -33,6 +34,7 @@ export function considerShadow(
 interface Call {
   request: CheckRequest;
   drift: Facts['drift'];
+  heldFor: HeldFor | null;
   /** What was found about the call by the shadow of its key. */
   shadow: Considered | null;
 }
@@ -67,7 +69,7 @@ export class Shadows {
    * the call is decided, which may spend the approval that frees it. `asking` is what the policy of the key asks.
    */
   judge(
-    { shadow, drift, request }: Call,
+    { shadow, drift, heldFor, request }: Call,
     asking: Asking | undefined,
     approvals: ApprovalFacts | null,
   ): Shadow | null {
@@ -76,7 +78,7 @@ export class Shadows {
       const usedUp = this.#isUsedUp(shadow);
       const asks = asking !== undefined && approvals !== null && asksForApproval(shadow, { drift, usedUp });
       const about = asks ? approvalFacts(shadow, request, asking, approvals) : NOTHING_KNOWN;
-      const { decision, ruleIndex } = decide(shadow, { drift, usedUp, ...about });
+      const { decision, ruleIndex } = decide(shadow, { drift, heldFor, usedUp, ...about });
       return { policyId: shadow.policy.id, policyVersion: shadow.policy.version, decision, ruleIndex };
     } catch {
       return null;

@@ -1,21 +1,16 @@
-// The definitions of tools: what a server shows is compared with what was accepted, and operators accept what has changed.
+// The definitions of tools as servers show them: what is new is recorded with what is known of it, and compared with what was
+// accepted. accept.ts accepts them, and looks.ts knows what to look for.
 
+import { readLook } from '../../core/definitions/look.ts';
 import { GuardError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { type Json, writeJson } from '../../core/wire/json.ts';
-import { findConnectedTool } from '../../store/connected-tools.ts';
-import {
-  acceptDefinition,
-  listPins,
-  markDrift,
-  type Pin,
-  pinDefinition,
-} from '../../store/tool-definitions.ts';
+import { keepLook } from '../../store/definition-reviews.ts';
+import { listPins, markDrift, type Pin, pinDefinition } from '../../store/tool-definitions.ts';
 import type { SourceRef } from '../../store/tool-servers.ts';
-import { recordChange } from '../changes.ts';
-import type { Actor, Deps } from '../deps.ts';
+import type { Deps } from '../deps.ts';
 import { hashToken } from '../secrets.ts';
-import { noSuchTool } from './connected-tools.ts';
+import { LOOKED, lookedAt } from './looks.ts';
 import { changeSource } from './sources.ts';
 
 /** A tool's definition as an upstream showed it. */
@@ -44,7 +39,10 @@ export async function compareDefinitions(
   seen: readonly SeenDefinition[],
 ): Promise<void> {
   const digested = firsts(seen).map(digestOf);
-  if (news(digested, await listPins(deps.db, source.sourceId)).length === 0) return;
+  const expected = news(digested, await listPins(deps.db, source.sourceId));
+  if (expected.length === 0) return;
+  // It takes its time for large definitions, and nobody has to wait for that.
+  const looks = new Map(expected.map(each => [each.digest, lookedAt(each)]));
   await changeSource(deps, source, async (tx, now) => {
     if (now === null) return;
     const id = now.sourceId;
@@ -55,7 +53,13 @@ export async function compareDefinitions(
     for (const { is, toolName, digest, definition: value } of found) {
       const definition = writeJson(value);
       if (is === 'first') pinDefinition(tx, { sourceId: id, toolName, digest, definition, seenAt: at });
-      else markDrift(tx, id, toolName, is === 'changed' ? { digest, definition, at } : null);
+      else if (is !== 'unlooked')
+        markDrift(tx, id, toolName, is === 'changed' ? { digest, definition, at } : null);
+      keepLook(
+        tx,
+        { sourceId: id, toolName, digest },
+        looks.get(digest) ?? lookedAt({ toolName, digest, definition: value }),
+      );
     }
   });
 }
@@ -91,7 +95,8 @@ function digestOf(seen: SeenDefinition): DigestedDefinition {
  */
 function requireRoom(pins: readonly Pin[], found: readonly News[]): void {
   const names = pins.length + found.filter(each => each.is === 'first').length;
-  const size = [...pins, ...found].reduce((sum, each) => sum + each.size, 0);
+  const added = found.filter(each => each.is !== 'unlooked');
+  const size = [...pins, ...added].reduce((sum, each) => sum + each.size, 0);
   if (names <= MAX_PINNED && size <= MAX_PINNED_CHARACTERS) return;
   const what =
     names > MAX_PINNED ? `${MAX_PINNED} tools` : `${MAX_PINNED_CHARACTERS} characters of definitions`;
@@ -102,7 +107,8 @@ function requireRoom(pins: readonly Pin[], found: readonly News[]): void {
 }
 
 interface News extends DigestedDefinition {
-  is: 'first' | 'changed' | 'restored';
+  /** `unlooked`: its look is missing, because a replica of an older version has recorded it. */
+  is: 'first' | 'changed' | 'restored' | 'unlooked';
 }
 
 /** The definitions that differ from what the store knows. */
@@ -111,30 +117,12 @@ function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[]
   return seen.flatMap((each): News | [] => {
     const pin = pinned.get(each.toolName);
     if (pin === undefined) return { ...each, is: 'first' };
-    if (pin.digest === each.digest) return pin.changedDigest === null ? [] : { ...each, is: 'restored' };
-    return pin.changedDigest === each.digest ? [] : { ...each, is: 'changed' };
+    if (each.digest !== (pin.changedDigest ?? pin.digest))
+      return { ...each, is: each.digest === pin.digest ? 'restored' : 'changed' };
+    return isLookedAt(pin, each.digest) ? [] : { ...each, is: 'unlooked' };
   });
 }
 
-/** Accepts a changed definition, if it is still the one that the operator has seen. */
-export async function acceptDrift(
-  deps: Deps,
-  actor: Actor,
-  keyId: string,
-  id: string,
-  { toolName, digest }: { toolName: string; digest: string },
-): Promise<void> {
-  const tool = await findConnectedTool(deps.db, keyId, id);
-  if (tool === null) throw noSuchTool();
-  await changeSource(deps, tool, async (tx, source) => {
-    if (source === null || (await findConnectedTool(tx, keyId, id)) === null) throw noSuchTool();
-    if (!(await acceptDefinition(tx, source.sourceId, toolName, digest))) {
-      throw new GuardError(
-        'conflict',
-        'This is not the digest of a changed definition of this tool: it has changed again, was accepted already, ' +
-          'or shows the accepted one. Look at its definitions once more.',
-      );
-    }
-    await recordChange(tx, deps, actor, 'connected-tool.accept', id, { toolName, digest });
-  });
+function isLookedAt({ look, looked }: Pin, digest: string): boolean {
+  return looked >= LOOKED && readLook(look, digest) !== null;
 }

@@ -2,8 +2,8 @@
 // accepted and as it is now, and the acceptance of a change.
 
 import { z } from 'zod';
+import { acceptDrift } from '../../guard/tool-servers/accept.ts';
 import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
-import { acceptDrift } from '../../guard/tool-servers/definitions.ts';
 import { listDefinitions } from '../../store/tool-definitions.ts';
 import { isoOrNull, isoTime, list } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';

@@ -25,6 +25,7 @@ import flows from '../migrations/0023_flows.sql' with { type: 'text' };
 import results from '../migrations/0024_results.sql' with { type: 'text' };
 import knownOfKeys from '../migrations/0025_known_of_keys.sql' with { type: 'text' };
 import toolServers from '../migrations/0026_tool_servers.sql' with { type: 'text' };
+import firstLook from '../migrations/0027_first_look.sql' with { type: 'text' };
 import lookedAt from '../migrations/0028_looked_at.sql' with { type: 'text' };
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 
@@ -58,6 +59,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 24, name: 'results', sql: results },
   { version: 25, name: 'known of keys', sql: knownOfKeys },
   { version: 26, name: 'tool servers', sql: toolServers },
+  { version: 27, name: 'first look', sql: firstLook },
   { version: 28, name: 'looked at', sql: lookedAt },
 ];
 

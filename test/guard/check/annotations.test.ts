@@ -47,7 +47,7 @@ test('what is forgotten for other calls is known for these', async () => {
   const annotations = new Annotations(1);
   const load = (requests: CheckRequest[]) =>
     deps.db.transaction({}, async tx =>
-      annotations.load(tx, requests, await DefinitionFacts.read(tx, requests)),
+      annotations.load(tx, requests, await DefinitionFacts.read(tx, requests, null)),
     );
   await load([call('a'), call('b')]);
   // The memory is full now: c makes it forget a, which is decided beside it.

@@ -3,6 +3,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { lookAt } from '../../../src/core/definitions/look.ts';
 import { GuardError } from '../../../src/core/errors.ts';
 import type { Rule } from '../../../src/core/policy/policy.ts';
 import { parseDuration } from '../../../src/core/time/duration.ts';
@@ -543,6 +544,7 @@ for (const engine of await engines()) {
           run({
             call: { serverName: 'prod', toolName: 'look' },
             shownDigest: definitionDigest({ description: value }),
+            shownLook: lookAt({ description: value }),
           });
         await shows('one', 'look');
         expect(await outcomes(looks('one'), looks('two'))).toEqual(['allow', 'pending']);
