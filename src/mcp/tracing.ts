@@ -78,7 +78,7 @@ async function ending(span: Span, work: () => Promise<JsonObject>): Promise<Json
     span.end(result['isError'] === true ? TOOL_ERROR : null);
     return result;
   } catch (error) {
-    if (error instanceof RpcError) span.set({ 'rpc.response.status_code': String(error.code) });
+    if (error instanceof RpcError) span.set({ 'rpc.response.status_code': codeOf(error) });
     span.end(failureOf(error));
     throw error;
   }
@@ -86,8 +86,13 @@ async function ending(span: Span, work: () => Promise<JsonObject>): Promise<Json
 
 const TOOL_ERROR = 'tool_error';
 
+/** A server chooses the code of its errors, and could put anything into it: only what the protocol reserves is shown. */
+function codeOf({ code }: { code: number }): string {
+  return code >= -32768 && code <= -32000 ? String(code) : '_OTHER';
+}
+
 function failureOf(error: unknown): string {
-  if (error instanceof RpcError) return String(error.code);
+  if (error instanceof RpcError) return codeOf(error);
   if (error instanceof GuardError) return error.code;
   if (error instanceof UpstreamTimeout) return 'timeout';
   if (error instanceof SignInFirst) return 'sign_in_needed';
@@ -116,7 +121,7 @@ async function sendWithin(
   span.set({ ...about(method, toolName), ...peerOf(upstream) });
   try {
     const response = await send(span.headers());
-    if (response.error !== null) span.set({ 'rpc.response.status_code': String(response.error.code) });
+    if (response.error !== null) span.set({ 'rpc.response.status_code': codeOf(response.error) });
     span.end(toldBy(response));
     return response;
   } catch (error) {
@@ -126,7 +131,7 @@ async function sendWithin(
 }
 
 function toldBy({ error, result }: RpcResponse): string | null {
-  if (error !== null) return String(error.code);
+  if (error !== null) return codeOf(error);
   return result?.['isError'] === true ? TOOL_ERROR : null;
 }
 

@@ -75,6 +75,11 @@ async function call(id: Any, params: Any): Promise<void> {
     case 'stderr':
       process.stderr.write(`${said}\n`.repeat(100));
       return answer(id, said);
+    case 'pieces': {
+      const result = { content: [{ type: 'text', text: said }] };
+      for (const char of `${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`) writeAll(Buffer.from(char));
+      return;
+    }
     default:
       say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: said } });
       return answer(id, said);

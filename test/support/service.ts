@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Rule } from '../../src/core/policy/policy.ts';
+import type { Policy, Rule } from '../../src/core/policy/policy.ts';
 import { freshStore } from './fresh-store.ts';
 import { need, PROGRAM } from './need.ts';
 import { sharedPostgres } from './postgres.ts';
@@ -152,13 +152,14 @@ export class TestService {
     );
   }
 
-  /** A policy of these rules and a key attached to it. */
+  /** A policy of these rules, with what else it has, and a key attached to it. */
   async newKey(
     rules: Rule[],
     more: Record<string, unknown> = {},
+    rest: Pick<Policy, 'results'> = {},
   ): Promise<{ key: string; keyId: string; policyId: string; policyName: string }> {
     const policyName = `policy-${crypto.randomUUID()}`;
-    const policy = await this.admin('POST', '/policies', { name: policyName, rules });
+    const policy = await this.admin('POST', '/policies', { name: policyName, rules, ...rest });
     if (policy.status !== 201) throw new Error(`policy refused: ${policy.text}`);
     const key = await this.admin('POST', '/keys', { name: 'test', policyId: policy.body.id, ...more });
     if (key.status !== 201) throw new Error(`key refused: ${key.text}`);
