@@ -62,9 +62,20 @@ export interface Reviewed extends PresentDefinition {
   acceptedBy: string | null;
   acceptedAt: number | null;
   acceptedDigest: string | null;
+  /** 1 if any source has a tool whose name looks like this one and is spelled differently. */
+  isAlike: number;
 }
 
-const REVIEWED = `${PRESENT}, d.skeleton, d.look, d.digest AS "pinnedDigest",
+/**
+ * For the tool `d`. Names before this one and after it are looked for separately, so that each is one step in the index,
+ * however many servers have a tool of this very name.
+ */
+export const IS_ALIKE = `CASE
+  WHEN EXISTS (SELECT 1 FROM tool_definitions o WHERE o.skeleton = d.skeleton AND o.tool_name < d.tool_name)
+    OR EXISTS (SELECT 1 FROM tool_definitions o WHERE o.skeleton = d.skeleton AND o.tool_name > d.tool_name)
+  THEN 1 ELSE 0 END AS "isAlike"`;
+
+const REVIEWED = `${PRESENT}, ${IS_ALIKE}, d.skeleton, d.look, d.digest AS "pinnedDigest",
   CASE WHEN d.changed_digest IS NULL THEN NULL ELSE d.definition END AS "pinnedDefinition", d.seen_at AS "seenAt",
   d.accepted_by AS "acceptedBy", d.accepted_at AS "acceptedAt", d.accepted_digest AS "acceptedDigest"`;
 
@@ -99,7 +110,8 @@ export function listAllReviewed(
 }
 
 const SOURCE = (tool: string) => `COALESCE(${tool}.tool_server_id, ${tool}.id)`;
-const ALIKE = `JOIN tool_definitions o ON o.connected_tool_id = ${SOURCE('c')} AND o.skeleton = $2 AND o.tool_name <> $3`;
+const ALIKE = `connected_tools c JOIN tool_definitions o
+  ON o.connected_tool_id = ${SOURCE('c')} AND o.skeleton = $2 AND o.tool_name <> $3`;
 
 /** Whether a key has a tool of another source that looks like this one and is spelled differently. */
 export async function readHasLookAlike(
@@ -108,7 +120,7 @@ export async function readHasLookAlike(
   { sourceId, toolName, skeleton }: { sourceId: string; toolName: string; skeleton: string },
 ): Promise<boolean> {
   const rows = await db.all(
-    `SELECT 1 AS one FROM connected_tools c ${ALIKE} WHERE c.key_id = $1 AND ${SOURCE('c')} <> $4 LIMIT 1`,
+    `SELECT 1 AS one FROM ${ALIKE} WHERE c.key_id = $1 AND ${SOURCE('c')} <> $4 LIMIT 1`,
     [keyId, skeleton, toolName, sourceId],
   );
   return rows.length > 0;
@@ -150,5 +162,24 @@ export function listAllNeighbours(db: Queries, sourceId: string, limit: number):
      FROM connected_tools c WHERE ${SOURCE('c')} <> $1 AND c.key_id IN (SELECT t.key_id FROM ${USES})
      ORDER BY c.key_id, c.name LIMIT $2`,
     [sourceId, limit],
+  );
+}
+
+/** A tool that looks like another one of the same key. */
+export interface LookAlike extends Neighbour {
+  toolName: string;
+}
+
+/** The tools that look like this one, of all keys that use its source. */
+export function listLookAlikes(
+  db: Queries,
+  { sourceId, toolName, skeleton }: { sourceId: string; toolName: string; skeleton: string },
+  limit: number,
+): Promise<LookAlike[]> {
+  return db.all(
+    `SELECT c.key_id AS "keyId", ${SOURCE('c')} AS "sourceId", c.name AS "serverName", o.tool_name AS "toolName"
+     FROM ${ALIKE} WHERE ${SOURCE('c')} <> $1 AND c.key_id IN (SELECT t.key_id FROM ${USES})
+     ORDER BY c.key_id, c.name, o.tool_name LIMIT $4`,
+    [sourceId, skeleton, toolName, limit],
   );
 }

@@ -1,6 +1,7 @@
 // The definitions of tools, as they were accepted and as they are now. They are kept under the id of their source: the tool
 // server that several keys share, or the Connected Tool that carries its own definition.
 
+import { IS_ALIKE } from './definition-reviews.ts';
 import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 import type { Trust } from './tool-servers.ts';
 
@@ -55,10 +56,7 @@ export interface ShownDefinition {
   isAlike: number;
 }
 
-/**
- * Connected Tools that were removed are left out, even if their server still has other keys. Names before this one and after
- * it are looked for separately, so that each is one step in the index, however many servers have a tool of this very name.
- */
+/** Connected Tools that were removed are left out, even if their server still has other keys. */
 export function shownDefinitions(
   db: Queries,
   connectedToolIds: readonly string[],
@@ -71,10 +69,7 @@ export function shownDefinitions(
        CASE WHEN s.id IS NULL THEN t.updated_at ELSE s.updated_at END AS "updatedAt",
        COALESCE(s.trust, t.trust) AS trust, COALESCE(s.name, t.name) AS "sourceName",
        d.tool_name AS "toolName", d.digest, d.changed_digest AS "changedDigest", d.accepted_digest AS "acceptedDigest",
-       d.look, d.skeleton,
-       CASE WHEN EXISTS (SELECT 1 FROM tool_definitions o WHERE o.skeleton = d.skeleton AND o.tool_name < d.tool_name)
-         OR EXISTS (SELECT 1 FROM tool_definitions o WHERE o.skeleton = d.skeleton AND o.tool_name > d.tool_name)
-         THEN 1 ELSE 0 END AS "isAlike"
+       d.look, d.skeleton, ${IS_ALIKE}
      FROM connected_tools t LEFT JOIN tool_servers s ON s.id = t.tool_server_id
        LEFT JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
          AND d.tool_name IN (${placeholders(names.length, ids.length)})

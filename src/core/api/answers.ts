@@ -538,6 +538,46 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'GET /admin/v1/tool-servers/{id}/tools': {
+    tools: {
+      name: string;
+      definition: Record<string, unknown>;
+      digest: string;
+      accepted: {
+        by: string;
+        at: string | null;
+        digest: string;
+      } | null;
+      difference:
+        | (
+            | {
+                mark: ' ' | '-' | '+';
+                text: string;
+              }
+            | {
+                mark: string;
+                count: number;
+              }
+          )[]
+        | null;
+      findings: {
+        kind: 'hidden' | 'shadows' | 'mixed-script' | 'instructs' | 'annotation-lies' | 'url' | 'long';
+        where: string;
+        text: string;
+      }[];
+      heldFor: string[];
+    }[];
+    nextCursor: string | null;
+  };
+  'GET /admin/v1/keys/{id}/connected-tools/{toolId}/tools': Answers['GET /admin/v1/tool-servers/{id}/tools'];
+  'GET /admin/v1/accepted-tools': {
+    tools: {
+      server: string;
+      tool: string;
+      digest: string;
+    }[];
+    nextCursor: string | null;
+  };
   'POST /admin/v1/keys/{id}/connected-tools/{toolId}/connect': {
     url: string;
   };

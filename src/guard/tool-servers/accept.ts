@@ -124,6 +124,6 @@ function changedMeanwhile(names: readonly string[]): GuardError {
   );
 }
 
-function noSuchToolServer(): GuardError {
+export function noSuchToolServer(): GuardError {
   return new GuardError('not_found', 'There is no tool server with this id.');
 }

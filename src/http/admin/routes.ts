@@ -34,6 +34,7 @@ import { signInRoutes } from './sign-ins.ts';
 import { statsRoutes } from './stats.ts';
 import { suggestRoutes } from './suggest.ts';
 import { toolDefinitionRoutes } from './tool-definitions.ts';
+import { toolReviewRoutes } from './tool-reviews.ts';
 import { presetRoutes } from './tool-server-presets.ts';
 import { webhookRoutes } from './webhooks.ts';
 
@@ -48,6 +49,7 @@ export const adminRoutes: Route[] = [
   ...shadowRoutes,
   ...connectedToolRoutes,
   ...toolDefinitionRoutes,
+  ...toolReviewRoutes,
   ...editConnectedToolRoutes,
   ...serverSignInRoutes,
   ...serverFileRoutes,

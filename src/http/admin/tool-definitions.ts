@@ -2,12 +2,13 @@
 // accepted and as it is now, and the acceptance of a change.
 
 import { z } from 'zod';
-import { acceptDrift } from '../../guard/tool-servers/accept.ts';
+import { acceptDrift, acceptOfTool } from '../../guard/tool-servers/accept.ts';
 import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
 import { listDefinitions } from '../../store/tool-definitions.ts';
 import { isoOrNull, isoTime, list } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
 import { path, tag } from './connected-tools.ts';
+import { digest, lookedAt } from './tool-reviews.ts';
 
 const definition = z.object({
   name: z.string(),
@@ -49,27 +50,31 @@ export const toolDefinitionRoutes: Route[] = [
     path: `${path}/:toolId/accept`,
     access: 'admin',
     tag,
-    summary: 'Accept a tool’s changed definition',
-    body: z.strictObject({
-      tool: z.string().meta({ description: 'The tool’s own name.' }),
-      digest: z
-        .string()
-        .regex(
-          /^[0-9a-f]{64}$/,
-          'must be the 64 hexadecimal digits that …/definitions (on the command line: tools diff) shows for the changed definition',
-        )
-        .meta({ description: 'The `changedDigest` of the definition that you have read.' }),
-    }),
+    summary: 'Accept definitions of tools, or a single changed one',
+    body: z
+      .strictObject({
+        tools: lookedAt.optional(),
+        tool: z.string().optional().meta({ description: 'The own name of a single tool that has changed.' }),
+        digest: digest.optional().meta({ description: 'The `changedDigest` of its definition.' }),
+      })
+      .refine(
+        ({ tools, tool, digest: one }) => (tools === undefined) === (tool !== undefined && one !== undefined),
+        'must have "tools", or "tool" and "digest"',
+      ),
     answers: {
       204: { description: 'Accepted.' },
       409: {
-        description: 'The tool now has a different definition, or the accepted one.',
+        description:
+          'A tool now has a different definition, or the accepted one, or a lock file decides. None is accepted.',
       },
     },
     handle: async incoming => {
       const { id = '', toolId = '' } = incoming.params;
-      const { tool: toolName, digest } = incoming.body;
-      await acceptDrift(incoming.services.deps, actorOf(incoming), id, toolId, { toolName, digest });
+      const { services, body } = incoming;
+      const { tools, tool: toolName = '', digest: one = '' } = body;
+      const actor = actorOf(incoming);
+      if (tools === undefined) await acceptDrift(services.deps, actor, id, toolId, { toolName, digest: one });
+      else await acceptOfTool(services.deps, actor, id, toolId, tools);
       return new Response(null, { status: 204 });
     },
   }),
