@@ -12,7 +12,7 @@ export interface Answers {
     results?: boolean;
     latencyMs: number;
   };
-  'POST /v1/results': {};
+  'POST /v1/results': Record<string, unknown>;
   'POST /v1/sessions': {
     id: string;
     label: string;

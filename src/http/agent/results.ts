@@ -20,7 +20,7 @@ const body = z.strictObject({
   result,
 });
 
-const guarded = z.looseObject({}).meta({
+const guarded = z.record(z.string(), z.unknown()).meta({
   description: 'The result as it may be passed on; if it is withheld, an error result with the reason.',
 });
 
