@@ -87,10 +87,8 @@ function whenFaults(
 
 function meaningFaults(path: Fault['path'], source: string, names: ReadonlySet<string>): Fault[] {
   const condition = compileResultWhen(source, true);
-  if (condition.calls.has('known')) return [{ path, message: NO_KNOWN, offset: source.indexOf('known') }];
   const stray = foundBy(condition).find(({ name }) => !names.has(name));
   if (stray === undefined) return [];
   const message = `there is no detector "${stray.name}", and no pattern of this name in the policy.${didYouMean(stray.name, names)}`;
   return [{ path, message, offset: stray.offset }];
 }
-const NO_KNOWN = 'known() is only for conditions of rules: it is answered before a call is made';
