@@ -1,4 +1,4 @@
-// Installs tool servers from npm and PyPI, asks each for `tools/list` over stdio, and writes honest.jsonl: one line for
+// Installs tool servers from npm and PyPI, asks each for `tools/list` over stdio, and writes honest.jsonl.gz: one line for
 // each server, with the definitions of those whose licence allows to keep them. It needs the network and some minutes:
 //   npx bun test/vectors/definitions/collect.ts <folder> [server …]
 // The folder keeps what was installed. No server gets credentials; the ones that want some are given invented ones.
@@ -141,10 +141,11 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
 
 const [folder, ...wanted] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name a folder for what is installed.');
-const file = join(import.meta.dirname, 'honest.jsonl');
+const file = join(import.meta.dirname, 'honest.jsonl.gz');
 const known = new Map<string, Collected>();
 try {
-  for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
+  const text = new TextDecoder().decode(Bun.gunzipSync(readFileSync(file)));
+  for (const line of text.trim().split('\n')) {
     const each: Collected = JSON.parse(line);
     known.set(each.server, each);
   }
@@ -163,5 +164,5 @@ for (const server of SERVERS) {
   }
   rmSync(home, { recursive: true, force: true });
   const sorted = [...known.values()].sort((one, other) => (one.server < other.server ? -1 : 1));
-  writeFileSync(file, sorted.map(each => `${JSON.stringify(each)}\n`).join(''));
+  writeFileSync(file, Bun.gzipSync(sorted.map(each => `${JSON.stringify(each)}\n`).join(''), { level: 9 }));
 }
