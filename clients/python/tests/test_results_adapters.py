@@ -223,8 +223,10 @@ class AdapterTest(unittest.TestCase):
             status: str = "success"
             artifact: Any = None
 
+        @stand_ins.of("langgraph.types")
+        @dataclasses.dataclass
         class Command(ToolOutputMixin):
-            update = "canary"
+            update: str = "canary"
 
         class Returning(stand_ins.LangChainTool):
             def _run(self, query):
