@@ -63,6 +63,25 @@ async function resolve(referenceId: string, action: 'approve' | 'deny', more: ob
   expect(reply.status).toBe(200);
 }
 
+const RESULTS = [
+  { tool: '*', hide: 'email' },
+  {
+    tool: 'find',
+    when: 'result.text.contains("CONFIDENTIAL")',
+    withhold: true,
+    reason: 'That is for people.',
+  },
+];
+
+/** A key whose policy has a say about results. */
+async function newKey(results: object[]): Promise<{ key: string }> {
+  const rules = [{ tool: '*', action: 'allow' }];
+  const policy = await service.admin('POST', '/policies', { name: crypto.randomUUID(), rules, results });
+  const made = await service.admin('POST', '/keys', { name: 'test', policyId: policy.body.id });
+  expect([policy.status, made.status]).toEqual([201, 201]);
+  return { key: made.body.key };
+}
+
 const FILE = { name: 'file', args: { text: 'a' } };
 
 describe.each(FRAMEWORKS)('$name', ({ name, guardTools, tools, converse }) => {
@@ -114,6 +133,26 @@ describe.each(FRAMEWORKS)('$name', ({ name, guardTools, tools, converse }) => {
       'find is done',
       'send is done',
     ]);
+  });
+
+  test('of what a tool returns or throws, the model has what the policy lets through', async () => {
+    const said: Record<string, string> = {
+      look: 'Ann, ann@example.com',
+      find: 'CONFIDENTIAL, ann@example.com',
+    };
+    const telling = tools(['look', 'find', 'break'], async name => {
+      if (name === 'break') throw new Error('no account ann@example.com');
+      return said[name];
+    });
+    const { key } = await newKey(RESULTS);
+    const options = { server: server('results'), gate: new Toolgate({ key, baseUrl: service.url }) };
+    const told = await converse(guardTools(telling as never, options), [
+      [{ name: 'look', args: {} }],
+      [{ name: 'find', args: {} }],
+      [{ name: 'break', args: {} }],
+    ]);
+    expect(told.slice(0, 2)).toEqual(['Ann, [hidden: email]', 'That is for people.']);
+    expect(told[2]).not.toContain('ann@example.com');
   });
 
   test('a held call is told to the model, and freed when it is made again', async () => {

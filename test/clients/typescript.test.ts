@@ -9,6 +9,7 @@ import {
   ToolCallDenied,
   ToolCallPending,
   Toolgate,
+  ToolResultWithheld,
   Unauthenticated,
 } from '../../clients/typescript/src/index.ts';
 import { startService, type TestService } from '../support/service.ts';
@@ -74,6 +75,65 @@ describe('verdicts', () => {
     expect((await slashed.guard('db', 'read_x')).decision).toBe('allow');
     const lost = new Toolgate({ key, baseUrl: `${service.url}/elsewhere` });
     expect(await failure(lost.guard('db', 'read_x'))).toBeInstanceOf(NotFound);
+  });
+});
+
+describe('results', () => {
+  const text = (said: string) => ({ content: [{ type: 'text', text: said }] });
+  const results = [
+    { tool: 'read_*', hide: ['email', { pattern: 'acme_[0-9]+', as: 'token' }] },
+    { tool: 'read_secret', withhold: true, reason: 'That is for people.' },
+  ];
+  let looking: Toolgate;
+  beforeAll(async () => {
+    const rules = [{ tool: '*', action: 'allow' }];
+    const policy = await service.admin('POST', '/policies', { name: 'results', rules, results });
+    const made = await service.admin('POST', '/keys', { name: 'results', policyId: policy.body.id });
+    looking = new Toolgate({ key: made.body.key, baseUrl: service.url });
+  });
+
+  test('come back with what is to be hidden hidden, or not at all', async () => {
+    const verdict = await looking.guard('db', 'read_rows');
+    const structuredContent = { rows: [{ to: 'ann@example.com' }] };
+    expect(await looking.guardResult(verdict, { ...text('acme_42'), structuredContent })).toEqual({
+      ...text('[hidden: token]'),
+      structuredContent: { rows: [{ to: '[hidden: email]' }] },
+    });
+    const secret = await looking.guard('db', 'read_secret');
+    expect(await looking.guardResult(secret, text('x'))).toEqual({
+      ...text('That is for people.'),
+      isError: true,
+    });
+  });
+
+  test('are looked at only where the policy has a say', async () => {
+    expect((await looking.guard('db', 'write')).results).toBeUndefined();
+    expect((await gate.guard('db', 'read_rows')).results).toBeUndefined();
+  });
+
+  test('of another key are not looked at', async () => {
+    const verdict = await looking.guard('db', 'read_rows');
+    expect(await failure(gate.guardResult(verdict, text('acme_42')))).toBeInstanceOf(NotFound);
+  });
+
+  test('of wrapped functions are looked at as any kind of value', async () => {
+    const given = { to: ['ann@example.com', null, 7, true], 'a b': { c: 'acme_42' } };
+    expect(await looking.guarded('db', 'read_rows', () => given)()).toEqual({
+      to: ['[hidden: email]', null, 7, true],
+      'a b': { c: '[hidden: token]' },
+    });
+    for (const [value, passed] of [
+      [['ann@example.com'], ['[hidden: email]']],
+      [7.5, 7.5],
+      [false, false],
+      ['', ''],
+      [null, null],
+      [undefined, undefined],
+    ] as const)
+      expect(await looking.guarded<[], unknown>('db', 'read_rows', () => value)()).toEqual(passed);
+    // Nothing can be hidden in a name.
+    const named = looking.guarded('db', 'read_rows', () => ({ 'ann@example.com': 1 }));
+    expect(await failure(named())).toBeInstanceOf(ToolResultWithheld);
   });
 });
 

@@ -32,9 +32,9 @@ def admin(method, path, body=None):
     return json.loads(text) if text else None
 
 
-def new_key(rules):
-    """A policy of these rules and a key attached to it."""
-    policy = admin("POST", "/policies", {"name": f"policy-{uuid.uuid4()}", "rules": rules})
+def new_key(rules, **more):
+    """A policy of these rules, and what else it has, and a key attached to it."""
+    policy = admin("POST", "/policies", {"name": f"policy-{uuid.uuid4()}", "rules": rules, **more})
     return admin("POST", "/keys", {"name": "python", "policyId": policy["id"]})
 
 

@@ -11,6 +11,65 @@ from toolgate import AsyncToolgate, Toolgate, guarded
 from . import service
 
 
+def text(said, **more):
+    return {"content": [{"type": "text", "text": said}], **more}
+
+
+class ResultTest(service.ServiceTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        results = [
+            {"tool": "read_*", "hide": ["email", {"pattern": "acme_[0-9]+", "as": "token"}]},
+            {"tool": "read_secret", "withhold": True, "reason": "That is for people."},
+        ]
+        key = service.new_key([{"tool": "*", "action": "allow"}], results=results)
+        cls.looking = Toolgate(key["key"], service.BASE_URL)
+
+    def test_it_comes_back_with_what_is_to_be_hidden_hidden_or_not_at_all(self):
+        verdict = self.looking.guard("db", "read_rows")
+        found = {"rows": [{"to": "ann@example.com"}]}
+        wanted = {"rows": [{"to": "[hidden: email]"}]}
+        self.assertEqual(
+            self.looking.guard_result(verdict, text("acme_42", structuredContent=found)),
+            text("[hidden: token]", structuredContent=wanted),
+        )
+        waiting = AsyncToolgate.of(self.looking)
+        verdict = asyncio.run(waiting.guard("db", "read_secret"))
+        self.assertEqual(
+            asyncio.run(waiting.guard_result(verdict, text("x"))),
+            text("That is for people.", isError=True),
+        )
+
+    def test_it_is_looked_at_only_where_the_policy_has_a_say(self):
+        self.assertFalse(self.looking.guard("db", "write").results)
+        self.assertFalse(self.gate.guard("db", "read_rows").results)
+
+    def test_that_of_another_key_is_not_looked_at(self):
+        verdict = self.looking.guard("db", "read_rows")
+        with self.assertRaises(toolgate.NotFound):
+            self.gate.guard_result(verdict, text("acme_42"))
+
+    def test_that_of_a_function_may_be_any_kind_of_value(self):
+        for value, wanted in (
+            (
+                {"to": ["ann@example.com", None, 7, True]},
+                {"to": ["[hidden: email]", None, 7, True]},
+            ),
+            (["ann@example.com"], ["[hidden: email]"]),
+            (7.5, 7.5),
+            (False, False),
+            ("", ""),
+            (None, None),
+        ):
+            given = self.looking.guarded("db", "read_rows")(lambda: value)
+            self.assertEqual(given(), wanted)
+        # Nothing can be hidden in a name.
+        named = self.looking.guarded("db", "read_rows")(lambda: {"ann@example.com": 1})
+        with self.assertRaises(toolgate.ToolResultWithheld):
+            named()
+
+
 class VerdictTest(service.ServiceTest):
     def test_an_allow_and_its_entry(self):
         verdict = self.gate.guard("db", "read_rows", {"table": "a"})

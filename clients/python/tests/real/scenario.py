@@ -184,6 +184,24 @@ class Scenario:
         self.assertNotIn("canary", "".join(told))
         self.assertEqual([each["text"] for each in rude.told(server)], wanted)
 
+    def test_the_model_has_what_the_policy_lets_through(self):
+        results = [
+            {"tool": "*", "hide": "email"},
+            {
+                "tool": "read_later",
+                "when": 'result.text.contains("later")',
+                "withhold": True,
+                "reason": "That is for people.",
+            },
+        ]
+        key = service.new_key([{"tool": "*", "action": "allow"}], results=results)
+        calls = [[("read_rows", {"table": "ann@example.com", "limit": 3})]]
+        calls += [[("read_later", {"table": "ann@example.com"})]]
+        told = self.converse(self.tools(Toolgate(key["key"], service.BASE_URL)), calls)
+        for words, wanted in zip(told, ["3 rows of [hidden: email]", "That is for people."]):
+            self.assertIn(wanted, words)
+        self.assertNotIn("ann@example.com", "".join(told))
+
     def test_the_model_has_nothing_of_a_result_that_nobody_could_look_at(self):
         calls = [[("read_rows", {"table": "canary", "limit": 3})]]
         calls += [[("read_later", {"table": "canary"})]]
