@@ -1,7 +1,7 @@
 """Everything that can go wrong, as one family.
 
-Whatever is raised here is a ToolgateError, and every one of them means "do not proceed". Which
-answer becomes which error is decided in _answer.
+Whatever is raised here is a ToolgateError, and every one of them means "do not proceed", or, after a
+call, "pass on nothing of its result". Which answer becomes which error is decided in _answer.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 // Everything that can go wrong, as one family: whatever is thrown here is a ToolgateError, and every one of
-// them means "do not proceed". Which answer becomes which error is decided in answer.ts.
+// them means "do not proceed", or, after a call, "pass on nothing of its result". Which answer becomes which error is
+// decided in answer.ts.
 
 import type { ApprovalOutcome } from './event.ts';
 import type { DenyVerdict, PendingVerdict, Verdict } from './verdict.ts';
