@@ -8,6 +8,7 @@ import { AGENTS } from '../../src/core/agents.ts';
 import { GuardError } from '../../src/core/errors.ts';
 import { isObject, type Json, type JsonObject } from '../../src/core/wire/json.ts';
 import { type AgentAnswer, blocked, type Output, output } from '../../src/http/hooks/agent.ts';
+import { shapeOf } from '../../src/http/hooks/agent-results.ts';
 import { resultIn, runNameIn, toldIn, withNames, wordsOfPerson } from '../../src/http/hooks/agent-told.ts';
 import { type Agent, BY_COMMAND, type HttpAgent, OVER_HTTP } from '../../src/http/hooks/agents.ts';
 import type { DoorCall } from '../../src/http/hooks/door.ts';
@@ -29,6 +30,8 @@ interface Vector {
   told?: { prompt: string } | { result: Json } | null | 'refused';
   /** The event about the call whose result this one tells. */
   of?: string;
+  /** What puts something else in the place of the result; null where the agent's hooks cannot. */
+  replaced?: JsonObject | null;
 }
 
 for (const agent of BY_COMMAND) {
@@ -58,6 +61,11 @@ for (const agent of BY_COMMAND) {
     });
   });
 }
+
+test('the hook takes an answer to a result of exactly those agents for which there is one', () => {
+  for (const { name, replace } of BY_COMMAND)
+    expect([name, AGENTS[name].replacesResults === true]).toEqual([name, replace !== undefined]);
+});
 
 test('docs/agents.md names the events that tell something', () => {
   const page = readFileSync(join(FOLDER, '../../../docs/agents.md'), 'utf8');
@@ -120,10 +128,11 @@ describe('the words of the person', () => {
 });
 
 function expectVector(agent: Agent, vector: Vector): void {
-  const { event, call, ways, http, command, refusal, nothing, told, of } = vector;
+  const { event, call, ways, http, command, refusal, nothing, told, of, replaced } = vector;
   expect(askedOf(agent, event)).toEqual(call);
   if (call === null) expect(output(AGENTS[agent.name].nothing ?? '')).toEqual(nothing as Output);
   if (call === null) expect(toldBy(agent, event)).toEqual(told ?? null);
+  if (replaced !== undefined) expect(replacedIn(agent, event)).toEqual(replaced);
   if (of !== undefined) expect(resultIn(agent, event)?.name).toBe(nameOfResult(agent, of));
   if (refusal !== undefined) expectRefusal(agent, event, refusal);
   if (call === null || call === 'refused') return;
@@ -192,6 +201,13 @@ function toldBy(agent: Agent, event: JsonObject): NonNullable<Vector['told']> | 
     if (error instanceof GuardError) return 'refused';
     throw error;
   }
+}
+
+/** What the agent is answered if this is left of the result. */
+function replacedIn(agent: Agent, event: JsonObject): JsonObject | null {
+  const shape = shapeOf(agent.readResult?.(event)?.value, false);
+  const left = { content: [{ type: 'text', text: 'LEFT' }] };
+  return agent.replace?.(event, shape.replacement(left, false)) ?? null;
 }
 
 /** The name under which the result of the call in another vector is waited for. */

@@ -34,6 +34,8 @@ export interface ReportedCall extends Pick<CheckRequest, 'call' | 'args' | 'agen
   /** By what it named the call before. */
   name: string;
   result: JsonObject;
+  /** Whether what comes back takes the place of the result. If not, nothing is recorded as hidden. */
+  replaces: boolean;
   /** What the result makes known, if a rule trusts it. */
   says: (result: JsonObject) => Json;
 }
@@ -124,7 +126,8 @@ export class ReportedResults {
   }
 
   /** A call that was not heard of is judged by the current version: nothing tells which one decided it. */
-  async #look(speaker: Speaker, { call, args, agent, result }: ReportedCall, begun: Begun): Promise<Passed> {
+  async #look(speaker: Speaker, reported: ReportedCall, begun: Begun): Promise<Passed> {
+    const { call, args, agent, result, replaces } = reported;
     const { live, run, taken } = begun;
     const entry = taken && (await findAudit(this.#deps.db, taken.toolCallId));
     const policy = entry ? await this.#version(entry.policyId, entry.policyVersion) : begun.policy;
@@ -137,7 +140,7 @@ export class ReportedResults {
     const { serverName, toolName } = call;
     const by = { serverName, toolName, toolCallId: entry?.id ?? '' };
     const seen = await this.#parts.guarded({ guard, by, run }).result(result);
-    if (entry) this.#record(entry, seen.outcome, result['isError'] === true);
+    if (entry && replaces) this.#record(entry, seen.outcome, result['isError'] === true);
     return { result: seen.result, lookedAt: seen.outcome };
   }
 

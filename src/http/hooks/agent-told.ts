@@ -11,7 +11,7 @@ import { MAX_TOLD_BYTES } from '../../guard/check/told.ts';
 import type { LookedAt } from '../../store/log/outcomes.ts';
 import { agentOf, type Incoming } from '../serving/route.ts';
 import { runOf } from '../serving/run-header.ts';
-import type { AgentDoor } from './agent.ts';
+import type { AgentDoor, Returned } from './agent.ts';
 import { shapeOf } from './agent-results.ts';
 import { type DoorCall, proxied } from './door.ts';
 
@@ -44,7 +44,7 @@ export async function tell(
   const returned = agent.readResult?.(event) ?? null;
   if (returned === null) return null;
   const failed = told === 'failure';
-  const shape = shapeOf(failed ? (event['error'] ?? returned.value) : returned.value, failed);
+  const shape = shapeOf(shownIn(event, returned), failed);
   const { call, args, agent: acts } = await proxied(returned, incoming);
   const { result, lookedAt } = await services.results.ofAgentsCall(speaker, {
     call,
@@ -52,11 +52,19 @@ export async function tell(
     ...(acts !== undefined && { agent: acts }),
     name: resultNameOf(event, returned),
     result: shape.result,
-    says: passed => (failed ? NOTHING : saidBy(shape.replacement(passed, false).value)),
+    replaces: (agent.replace?.(event, NOTHING_LEFT) ?? null) !== null,
+    says: passed =>
+      failed || returned.value === undefined ? NOTHING : saidBy(shape.replacement(passed, false).value),
   });
   if (lookedAt === null || !hasChanged(lookedAt)) return null;
   return agent.replace?.(event, shape.replacement(result, lookedAt.withheld)) ?? null;
 }
+
+const NOTHING_LEFT = { value: null, text: '' };
+
+/** What the model is shown. Of a call that failed, most agents tell only the error. */
+const shownIn = (event: JsonObject, { shown, value }: Returned): Json | undefined =>
+  shown ?? value ?? event['error'] ?? undefined;
 
 const hasChanged = ({ hidden, withheld, cut }: LookedAt): boolean =>
   withheld || cut || Object.keys(hidden).length > 0;

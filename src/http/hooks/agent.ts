@@ -31,6 +31,8 @@ export interface Returned {
   call: ToolCall;
   args: Json | undefined;
   value: Json | undefined;
+  /** What the model is shown of it, where that is something else: also of a call that failed. */
+  shown?: Json | undefined;
   /** What the call would do. */
   agent?: AgentCall;
 }

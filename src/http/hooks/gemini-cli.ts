@@ -19,7 +19,8 @@ export const geminiCli: AgentDoor = {
     const response = event['tool_response'];
     const isWhole = isObject(response) && (response['error'] ?? null) === null;
     const called = inFolder('gemini-cli', calledIn(event), event['cwd']);
-    return { ...called, value: isWhole ? response['llmContent'] : undefined };
+    const shown = isObject(response) ? response['llmContent'] : undefined;
+    return { ...called, value: isWhole ? shown : undefined, shown };
   },
   replace: (_, { text }) => ({ decision: 'deny', reason: text }),
   // Gemini CLI could also ask the person, but if nobody is there (`gemini -p`) it waits forever, and its event does not

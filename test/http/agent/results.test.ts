@@ -50,14 +50,14 @@ for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/check/*
       expect(verdict).toMatchObject({ decision: 'allow', results: true });
       const result = {
         content: [{ type: 'text', text: 'Write to ann@example.org.' }],
-        structuredContent: { mail: 'bob@example.org', id: 12345678901234567 },
+        structuredContent: { mail: 'bob@example.org', id: 1234567 },
         _meta: { x: 1 },
       };
       const reply = await report(key, verdict.toolCallId, result);
       expect(reply.status).toBe(200);
       expect(reply.body).toEqual({
         content: [{ type: 'text', text: 'Write to [hidden: email].' }],
-        structuredContent: { mail: '[hidden: email]', id: 12345678901234567 },
+        structuredContent: { mail: '[hidden: email]', id: 1234567 },
         _meta: { x: 1 },
       });
       const shown = async () => (await service.admin('GET', `/audit/${verdict.toolCallId}`)).body.forwarded;
