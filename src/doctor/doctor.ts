@@ -10,6 +10,7 @@ import { issuerChecks } from './issuer.ts';
 import { outgoingChecks } from './outgoing.ts';
 import { peopleChecks } from './people.ts';
 import { publicUrlChecks } from './public-url.ts';
+import { sandboxesCheck } from './sandboxes.ts';
 import { secretsChecks } from './secrets.ts';
 import { settingsCheck } from './settings.ts';
 import { storeChecks } from './store.ts';
@@ -30,5 +31,6 @@ export function checksOf(examined: Examined): Examination[] {
     ...issuerChecks(config),
     ...outgoingChecks(examined),
     examined.tools,
+    sandboxesCheck(config),
   ];
 }

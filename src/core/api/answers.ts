@@ -479,6 +479,13 @@ export interface Answers {
         error: string | null;
         since: string;
       };
+      sandbox: {
+        enforced: string[];
+        notEnforced: {
+          what: string;
+          why: string;
+        }[];
+      } | null;
       tools: {
         name: string;
         drifted: boolean;
@@ -516,6 +523,13 @@ export interface Answers {
       error: string | null;
       since: string;
     };
+    sandbox: {
+      enforced: string[];
+      notEnforced: {
+        what: string;
+        why: string;
+      }[];
+    } | null;
     tools: {
       name: string;
       drifted: boolean;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
 import { TRANSPORTS } from '../../store/tool-servers.ts';
 import { isoTime, text, uuid } from '../serving/fields.ts';
+import { sandboxShown } from './sandbox-fields.ts';
 import { signInState } from './server-sign-ins.ts';
 
 export const name = z
@@ -148,5 +149,6 @@ export const shown = z.object({
     error: z.string().nullable(),
     since: isoTime,
   }),
+  sandbox: sandboxShown,
   tools: z.array(z.object({ name: z.string(), drifted: z.boolean() })),
 });

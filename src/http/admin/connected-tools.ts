@@ -15,6 +15,7 @@ import { actorOf, holdOpen, type Route, route } from '../serving/route.ts';
 import type { Services } from '../serving/services.ts';
 import { seesAll, withoutSecrets } from '../serving/shown-address.ts';
 import { type auth, body, shown } from './connected-tool-fields.ts';
+import { showSandbox } from './sandbox-fields.ts';
 import { showSignIn } from './server-sign-ins.ts';
 
 export async function show(
@@ -39,6 +40,7 @@ export async function show(
     createdAt: iso(tool.createdAt),
     updatedAt: isoOrNull(tool.updatedAt),
     health: { ...health, since: iso(health.since) },
+    sandbox: await showSandbox(services, tool),
     tools: definitions.map(each => ({ name: each.toolName, drifted: each.changedDigest !== null })),
   };
 }

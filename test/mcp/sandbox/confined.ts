@@ -1,9 +1,10 @@
-// Starts a program as a confined command, as the wire over stdio does, and waits for its end.
+// Starts a program as a confined command, as the wire over stdio does, and waits for its end. `as` changes the plan, to
+// see what an older kernel would do.
 
 import { spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { confine, confinementFault } from '../../../src/mcp/sandbox/confine.ts';
-import { type Report, TALK } from '../../../src/mcp/sandbox/plan.ts';
+import { type Plan, type Report, TALK } from '../../../src/mcp/sandbox/plan.ts';
 import type { Sandbox } from '../../../src/settings/sandbox.ts';
 
 export const UNLIMITED: Sandbox = {
@@ -34,6 +35,7 @@ export async function start(
   limits: Partial<Sandbox>,
   [command = '', ...args]: string[],
   env: Record<string, string> = {},
+  as: Partial<Plan> = {},
 ): Promise<Running> {
   const server = { command, args, env, sandbox: { ...UNLIMITED, ...limits } };
   const fault = await confinementFault(server);
@@ -54,7 +56,7 @@ export async function start(
     report: said === '' ? ({ kind: 'failed', why: 'nothing was reported' } as const) : JSON.parse(said),
     out,
   }));
-  channel.write(confined?.plan);
+  channel.write(`${JSON.stringify({ ...JSON.parse(confined?.plan ?? ''), ...as })}\n`);
   return { pid: child.pid, stdin, stdout, letGo: () => channel.destroy(), ended };
 }
 
@@ -62,8 +64,9 @@ export async function run(
   limits: Partial<Sandbox>,
   words: string[],
   env: Record<string, string> = {},
+  as: Partial<Plan> = {},
 ): Promise<Ended> {
-  return (await start(limits, words, env)).ended;
+  return (await start(limits, words, env, as)).ended;
 }
 
 /** Everything, until the other side has closed it. */

@@ -1,5 +1,6 @@
 /* What a confined command may try, one attempt for each name. Exits with 0 if the attempt succeeded, and else with the
- * number of the error. `child <attempt> …` does the same in a child process. */
+ * number of the error. `many <attempt> … -- <attempt> …` makes each in a child process and prints its result. `serve` is
+ * a process of the same user that the attempts aim at. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,6 +74,15 @@ static int pair_reconnected(const char *name, int type) {
   int pair[2];
   if (socketpair(AF_UNIX, type, 0, pair) < 0) return errno;
   return over(connect(pair[0], (struct sockaddr *)&address, length));
+}
+
+/* It can also send to any address, without being connected to it. */
+static int pair_sends(const char *name) {
+  struct sockaddr_un address;
+  socklen_t length = unix_address(&address, name, 0);
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0) return errno;
+  return over(sendto(pair[0], "x", 1, 0, (struct sockaddr *)&address, length));
 }
 
 static int pair_works(void) {
@@ -185,6 +195,7 @@ static int attempt(char **args) {
   struct iovec ours = {&byte, 1}, theirs = {(void *)&byte, 1};
 #define IS(text) (strcmp(name, text) == 0)
   if (IS("read")) return read_file(first);
+  if (IS("open")) return over(open(first, O_RDONLY));
   if (IS("list")) return over(open(first, O_RDONLY | O_DIRECTORY));
   if (IS("write")) return write_file(first, 0);
   if (IS("create")) return write_file(first, O_CREAT | O_EXCL);
@@ -196,7 +207,7 @@ static int attempt(char **args) {
   if (IS("unlink")) return over(unlink(first));
   if (IS("mknod")) return over(mknod(first, S_IFBLK | 0600, 0x800));
   if (IS("symlink-read")) return symlink(first, second) < 0 ? errno : read_file(second);
-  if (IS("exec")) return execl(first, first, "--version", NULL), errno;
+  if (IS("exec")) return execl(first, first, NULL), errno;
   if (IS("tcp")) return in_address(SOCK_STREAM, pid, 0);
   if (IS("tcp-bind")) return in_address(SOCK_STREAM, 0, 1);
   if (IS("udp")) return in_address(SOCK_DGRAM, pid, 0);
@@ -209,6 +220,7 @@ static int attempt(char **args) {
   if (IS("pair-datagram")) return pair_reconnected(first, SOCK_DGRAM);
   if (IS("pair-raw")) return pair_reconnected(first, SOCK_RAW);
   if (IS("pair-stream")) return pair_reconnected(first, SOCK_STREAM);
+  if (IS("pair-sends")) return pair_sends(first);
   if (IS("pair-works")) return pair_works();
   if (IS("io-uring")) return syscall(SYS_io_uring_setup, 1, calloc(1, 120)) < 0 ? errno : 0;
   if (IS("ptrace")) return traced(pid);
@@ -222,7 +234,7 @@ static int attempt(char **args) {
   if (IS("limit")) return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? errno : over(prlimit(pid, RLIMIT_NOFILE, &limit, NULL));
   if (IS("priority")) return over(setpriority(PRIO_PROCESS, pid, 1));
   if (IS("priority-user")) return priority_of_user();
-  if (IS("mount")) return over(mount("none", first, "tmpfs", 0, NULL));
+  if (IS("mount")) return mount("none", first, "tmpfs", 0, NULL) < 0 ? errno : over(umount(first));
   if (IS("unshare")) return over(unshare(CLONE_NEWUSER));
   if (IS("clone-namespace")) return over(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
   if (IS("clone3")) return over(syscall(SYS_clone3, NULL, 0)) == EINVAL ? 0 : ENOSYS;
@@ -241,13 +253,45 @@ static int attempt(char **args) {
   return 255;
 }
 
-int main(int count, char **args) {
-  if (count < 2) return 255;
-  if (strcmp(args[1], "child") != 0) return attempt(args + 1);
+static int bound(int type, const char *name, int abstract) {
+  struct sockaddr_un address;
+  socklen_t length = unix_address(&address, name, abstract);
+  int s = socket(AF_UNIX, type, 0);
+  if (bind(s, (struct sockaddr *)&address, length) < 0) exit(errno);
+  if (type == SOCK_STREAM) listen(s, 10);
+  return s;
+}
+
+/* Sockets of the host: a stream at a path, datagrams at a path, and an abstract name. Says where a byte of it lies. */
+static void serve(char **args) {
+  static char secret = 's';
+  bound(SOCK_STREAM, args[0], 0);
+  bound(SOCK_DGRAM, args[1], 0);
+  bound(SOCK_STREAM, args[2], 1);
+  printf("%p\n", (void *)&secret);
+  fflush(stdout);
+  for (;;) pause();
+}
+
+static int in_child(char **args) {
   int status;
   pid_t child = fork();
   if (child < 0) return errno;
-  if (child == 0) _exit(attempt(args + 2));
+  if (child == 0) _exit(attempt(args));
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+}
+
+int main(int count, char **args) {
+  if (count < 2) return 255;
+  if (strcmp(args[1], "serve") == 0) serve(args + 2);
+  if (strcmp(args[1], "many") != 0) return attempt(args + 1);
+  for (int from = 2, to = 2; to <= count; to++) {
+    if (to < count && strcmp(args[to], "--") != 0) continue;
+    args[to] = NULL;
+    printf("%d\n", in_child(args + from));
+    fflush(stdout);
+    from = to + 1;
+  }
+  return 0;
 }
