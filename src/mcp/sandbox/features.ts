@@ -29,25 +29,32 @@ export function ownProgram(): string[] {
   ];
 }
 
+/** Then nothing that has to be enforced is started. */
+const UNKNOWN: Features = {
+  supported: true,
+  landlock: 0,
+  noLandlock: 'what this machine can confine could not be found out',
+  filter: false,
+  asks: false,
+};
+
 let known: Promise<Features> | null = null;
 
-export function features(): Promise<Features> {
+export async function features(): Promise<Features> {
   known ??= ask();
-  // What failed is asked again.
-  known.catch(() => {
-    known = null;
-  });
-  return known;
+  const found = await known;
+  // What could not be found out is asked again.
+  if (found === UNKNOWN) known = null;
+  return found;
 }
 
 function ask(): Promise<Features> {
   const isSupported = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
   if (!isSupported) return Promise.resolve(NONE);
   const [program = '', ...args] = ownProgram();
-  return new Promise((answered, failed) =>
-    execFile(program, [...args, 'probe'], { env: {}, timeout: PROBE_MS }, (error, out) => {
-      if (error !== null) failed(new Error('what this machine can confine could not be found out'));
-      else answered(JSON.parse(out) as Features);
-    }),
+  return new Promise(answered =>
+    execFile(program, [...args, 'probe'], { env: {}, timeout: PROBE_MS }, (error, out) =>
+      answered(error === null ? (JSON.parse(out) as Features) : UNKNOWN),
+    ),
   );
 }
