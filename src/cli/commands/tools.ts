@@ -11,10 +11,11 @@ import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
 import { printJson } from '../print.ts';
+import { signInOf } from '../server-sign-in.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 import { table } from '../table.ts';
 import { addCommand, editCommand } from './tools-registered.ts';
-import { connectCommand, signInOf, signOutCommand } from './tools-sign-in.ts';
+import { connectCommand, signOutCommand } from './tools-sign-in.ts';
 
 export function build(io: IO): Command {
   return group(

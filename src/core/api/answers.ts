@@ -650,7 +650,17 @@ export interface Answers {
       needs: string[];
       source: string;
       readOn: string;
-      how: unknown;
+      transport: 'http' | 'stdio';
+      url?: string;
+      accepts?: ('oauth' | 'headers')[];
+      headers?: Record<string, string>;
+      package?: {
+        registry: 'npm' | 'PyPI';
+        name: string;
+        version: string;
+      };
+      install?: string | null;
+      declaration?: string;
     }[];
   };
   'GET /admin/v1/sessions': {

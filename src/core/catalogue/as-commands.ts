@@ -27,9 +27,8 @@ export const AS_COMMANDS: readonly Preset[] = [
     needs: ['Node. Put in your own folder for /srv/project, in all three places.'],
     source: 'https://github.com/modelcontextprotocol/servers/tree/main/src/filesystem',
     readOn,
-    how: {
-      ...onNode('@modelcontextprotocol/server-filesystem', '2026.8.31'),
-      declaration: `filesystem:
+    ...onNode('@modelcontextprotocol/server-filesystem', '2026.8.31'),
+    declaration: `filesystem:
   command: node
   args: [${MODULES}/@modelcontextprotocol/server-filesystem/dist/index.js, /srv/project]
   sandbox:
@@ -37,7 +36,6 @@ export const AS_COMMANDS: readonly Preset[] = [
     write: [/srv/project]
     network: false
 `,
-    },
   },
   {
     name: 'slack',
@@ -50,16 +48,14 @@ export const AS_COMMANDS: readonly Preset[] = [
     ],
     source: 'https://github.com/korotovsky/slack-mcp-server',
     readOn,
-    how: {
-      ...onNode('slack-mcp-server', '1.3.0'),
-      declaration: `slack:
+    ...onNode('slack-mcp-server', '1.3.0'),
+    declaration: `slack:
   command: node
   args: [${MODULES}/slack-mcp-server/bin/index.js]
   env:
     SLACK_MCP_XOXP_TOKEN: <xoxp-… of your app>
     SLACK_MCP_ADD_MESSAGE_TOOL: C0AGENTS001,C0AGENTS002
 `,
-    },
   },
   {
     name: 'postgres',
@@ -72,17 +68,15 @@ export const AS_COMMANDS: readonly Preset[] = [
     ],
     source: 'https://github.com/crystaldba/postgres-mcp',
     readOn,
-    how: {
-      transport: 'stdio',
-      package: { registry: 'PyPI', name: 'postgres-mcp', version: '0.3.0' },
-      install: null,
-      declaration: `postgres:
+    transport: 'stdio',
+    package: { registry: 'PyPI', name: 'postgres-mcp', version: '0.3.0' },
+    install: null,
+    declaration: `postgres:
   command: uvx
   args: [postgres-mcp@0.3.0, --access-mode=restricted]
   env:
     DATABASE_URI: postgresql://reader:<password>@localhost:5432/shop
 `,
-    },
   },
   {
     name: 'playwright',
@@ -92,13 +86,11 @@ export const AS_COMMANDS: readonly Preset[] = [
     needs: ['Node 18 or newer, and a Chromium that Playwright can start.'],
     source: 'https://github.com/microsoft/playwright-mcp',
     readOn,
-    how: {
-      ...onNode('@playwright/mcp', '0.0.83'),
-      declaration: `playwright:
+    ...onNode('@playwright/mcp', '0.0.83'),
+    declaration: `playwright:
   command: node
   args: [${MODULES}/@playwright/mcp/cli.js, --headless, --isolated]
 `,
-    },
   },
   {
     name: 'chrome-devtools',
@@ -108,15 +100,13 @@ export const AS_COMMANDS: readonly Preset[] = [
     needs: ['Node 20.19, 22.12 or newer, and Google Chrome.'],
     source: 'https://github.com/ChromeDevTools/chrome-devtools-mcp',
     readOn,
-    how: {
-      ...onNode('chrome-devtools-mcp', '1.11.0'),
-      declaration: `chrome-devtools:
+    ...onNode('chrome-devtools-mcp', '1.11.0'),
+    declaration: `chrome-devtools:
   command: node
   args: [${MODULES}/chrome-devtools-mcp/build/src/bin/chrome-devtools-mcp.js, --headless, --isolated]
   env:
     CHROME_DEVTOOLS_MCP_NO_USAGE_STATISTICS: "1"
 `,
-    },
   },
   {
     name: 'gmail',
@@ -129,13 +119,11 @@ export const AS_COMMANDS: readonly Preset[] = [
     ],
     source: 'https://github.com/GongRzhe/Gmail-MCP-Server',
     readOn,
-    how: {
-      ...onNode('@gongrzhe/server-gmail-autoauth-mcp', '1.1.11'),
-      declaration: `gmail:
+    ...onNode('@gongrzhe/server-gmail-autoauth-mcp', '1.1.11'),
+    declaration: `gmail:
   command: node
   args: [${MODULES}/@gongrzhe/server-gmail-autoauth-mcp/dist/index.js]
 `,
-    },
   },
   {
     name: 'email',
@@ -145,9 +133,8 @@ export const AS_COMMANDS: readonly Preset[] = [
     needs: ['Node 22 or newer, and a password for programs of the mailbox.'],
     source: 'https://github.com/codefuturist/email-mcp',
     readOn,
-    how: {
-      ...onNode('@codefuturist/email-mcp', '0.2.0'),
-      declaration: `email:
+    ...onNode('@codefuturist/email-mcp', '0.2.0'),
+    declaration: `email:
   command: node
   args: [${MODULES}/@codefuturist/email-mcp/dist/main.js, stdio]
   env:
@@ -156,6 +143,5 @@ export const AS_COMMANDS: readonly Preset[] = [
     MCP_EMAIL_IMAP_HOST: imap.example.com
     MCP_EMAIL_SMTP_HOST: smtp.example.com
 `,
-    },
   },
 ];

@@ -2,7 +2,7 @@
 // presets.ts lists them. A preset never becomes a command by itself: its declaration is text that somebody puts into the
 // server file.
 
-export interface Preset {
+interface Known {
   /** The name under which the rules of its pack know the server. */
   name: string;
   title: string;
@@ -16,8 +16,9 @@ export interface Preset {
   source: string;
   /** The day on which the page was read, and a package was found in its registry. */
   readOn: string;
-  how: OverHttp | OverStdio;
 }
+
+export type Preset = Known & (OverHttp | OverStdio);
 
 export interface OverHttp {
   transport: 'http';

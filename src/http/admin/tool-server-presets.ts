@@ -5,27 +5,6 @@ import { z } from 'zod';
 import { PRESETS } from '../../core/catalogue/presets.ts';
 import { type Route, route } from '../serving/route.ts';
 
-const overHttp = z.object({
-  transport: z.literal('http'),
-  url: z.string(),
-  accepts: z.array(z.enum(['oauth', 'headers'])).meta({ description: 'The recommended way comes first.' }),
-  headers: z.record(z.string(), z.string()).meta({
-    description: 'The headers that it needs without OAuth, with words in angle brackets for secrets.',
-  }),
-});
-
-const overStdio = z.object({
-  transport: z.literal('stdio'),
-  package: z.object({ registry: z.enum(['npm', 'PyPI']), name: z.string(), version: z.string() }),
-  install: z.string().nullable().meta({
-    description:
-      'Installs the package on the machine of the service; null if the command fetches it by itself.',
-  }),
-  declaration: z.string().meta({
-    description: 'What belongs under `stdioServers` in the server file, as YAML. Put in your own values.',
-  }),
-});
-
 const preset = z.object({
   name: z.string().meta({ description: 'The name that the rules of its pack use.' }),
   title: z.string(),
@@ -34,7 +13,26 @@ const preset = z.object({
   needs: z.array(z.string()).meta({ description: 'What has to be there before it can be used.' }),
   source: z.string().meta({ description: 'The page that says so.' }),
   readOn: z.string().meta({ description: 'The day on which that page was read.' }),
-  how: z.discriminatedUnion('transport', [overHttp, overStdio]),
+  transport: z.enum(['http', 'stdio']),
+  url: z.string().optional().meta({ description: 'The address, of a server on the network.' }),
+  accepts: z
+    .array(z.enum(['oauth', 'headers']))
+    .optional()
+    .meta({ description: 'How it can be used; the recommended way comes first.' }),
+  headers: z.record(z.string(), z.string()).optional().meta({
+    description: 'The headers that it needs without OAuth, with words in angle brackets for secrets.',
+  }),
+  package: z
+    .object({ registry: z.enum(['npm', 'PyPI']), name: z.string(), version: z.string() })
+    .optional()
+    .meta({ description: 'The package of a command.' }),
+  install: z.string().nullable().optional().meta({
+    description:
+      'Installs the package on the machine of the service; null if the command fetches it by itself.',
+  }),
+  declaration: z.string().optional().meta({
+    description: 'What belongs under `stdioServers` in the server file, as YAML. Put in your own values.',
+  }),
 });
 
 export const presetRoutes: Route[] = [

@@ -13,7 +13,7 @@ import { newDataDir } from '../../support/faults.ts';
 
 const indented = (text: string) => text.replaceAll(/^(?=.)/gm, '  ');
 
-describe.each(PRESETS.map(preset => [preset.name, preset] as const))('%s', (name, { how, ...preset }) => {
+describe.each(PRESETS.map(preset => [preset.name, preset] as const))('%s', (name, preset) => {
   test('is a name that its pack has rules for', () => {
     expect(serverName.safeParse(name).success).toBe(true);
     const pack = PACKS.find(each => each.name === preset.pack);
@@ -26,20 +26,20 @@ describe.each(PRESETS.map(preset => [preset.name, preset] as const))('%s', (name
     expect(preset.needs.every(each => each.endsWith('.'))).toBe(true);
   });
 
-  if (how.transport === 'http')
+  if (preset.transport === 'http')
     test('has an address that is taken, and says what it accepts', () => {
-      expect(urlFault(how.url)).toBeNull();
-      expect(Object.keys(how.headers).length > 0).toBe(how.accepts.includes('headers'));
+      expect(urlFault(preset.url)).toBeNull();
+      expect(Object.keys(preset.headers).length > 0).toBe(preset.accepts.includes('headers'));
     });
   else
     test('has a declaration that the server file takes, for the package that it names', () => {
       const folder = newDataDir();
-      writeFileSync(join(folder, 'toolgate.yaml'), `stdioServers:\n${indented(how.declaration)}`);
+      writeFileSync(join(folder, 'toolgate.yaml'), `stdioServers:\n${indented(preset.declaration)}`);
       const { stdioServers } = loadConfig({}, folder).config;
       expect(stdioServers.names).toEqual([name]);
-      const { registry, name: packageName, version } = how.package;
+      const { registry, name: packageName, version } = preset.package;
       const started = stdioServers.get(name)?.args.join(' ') ?? '';
-      if (registry === 'npm') expect(how.install).toEndWith(`${packageName}@${version}`);
+      if (registry === 'npm') expect(preset.install).toEndWith(`${packageName}@${version}`);
       expect(started).toContain(
         registry === 'npm' ? `node_modules/${packageName}/` : `${packageName}@${version}`,
       );

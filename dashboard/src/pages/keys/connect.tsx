@@ -91,7 +91,7 @@ function StdioServer() {
   const { data } = useGet<Settings>('/settings');
   const none = data?.stdioServers.length === 0;
   const hint = none
-    ? 'None is declared: add one under stdioServers in toolgate.yaml and start the service again.'
+    ? 'None is declared: add one under stdioServers in toolgate.yaml, and have the file read again (toolgate servers reload).'
     : 'Declared under stdioServers in the server file.';
   return (
     <Field label="Command" hint={hint}>
