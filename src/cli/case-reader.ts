@@ -11,7 +11,7 @@ import type { CompiledPolicy } from '../core/policy/compiled-policy.ts';
 import { triedMarkFault } from '../core/policy/mark-names.ts';
 import { scopeFault, serverNameFault, toolNameFault } from '../core/text/name.ts';
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
-import type { Case, CaseFile, Step, Wanted } from './cases.ts';
+import type { Case, CaseFile, Step, Wanted, WantedResult } from './cases.ts';
 import { EXIT } from './exit.ts';
 import { type IO, readText } from './io.ts';
 import { readTime, TIME_FORM } from './moment.ts';
@@ -26,9 +26,12 @@ export async function readCases(io: IO, file: string): Promise<CaseFile> {
 /** What a call has of its own, and what all calls of a run share. */
 const OF_CALL = ['server', 'tool', 'args', 'at', 'folder', 'used'];
 const OF_RUN = ['session', 'attributes', 'keyName', 'person', 'marks', 'known'];
-const CALL_FIELDS = [...OF_CALL, ...OF_RUN, 'want'];
+const CALL_FIELDS = [...OF_CALL, ...OF_RUN, 'approved', 'result', 'want'];
 const SEQUENCE_FIELDS = [...OF_RUN, 'at', 'folder', 'said', 'steps'];
 const STEP_FIELDS = ['said', 'call', 'approved', 'result', 'want'];
+
+const NOT_COMPARED =
+  'this "result" is compared with nothing: say in "want" what becomes of it, such as result: { hidden: { secrets: 1 } }';
 
 /** What all calls of a file or of a run share. */
 type Shared = Omit<Tried, 'at' | 'args' | 'used'> & { at?: number };
@@ -74,8 +77,10 @@ class Reader extends YamlReader {
       if (isMap(item) && item.has('steps')) return this.#sequence(item, policy, shared);
       const map = this.#map(item, 'a call', CALL_FIELDS);
       const run = { ...shared, ...this.#ofRun(map, policy, shared) };
-      const want = this.#want(map.get('want', true) ?? map);
-      return { marks: run.marks, known: run.known, steps: [{ ...this.#call(map, policy, run), want }] };
+      const made = this.#made(map);
+      if (made.result !== undefined && made.want.result === undefined)
+        throw this.wrong(offset(map.get('result', true)), NOT_COMPARED);
+      return { marks: run.marks, known: run.known, steps: [{ ...this.#call(map, policy, run), ...made }] };
     });
   }
 
@@ -101,7 +106,14 @@ class Reader extends YamlReader {
     const node: unknown = map.get('call', true);
     if (node === undefined) throw this.wrong(offset(map), 'a step needs a "call"');
     const call = this.#call(this.#map(node, '"call"', OF_CALL), policy, run);
-    const want = this.#want(map.get('want', true) ?? map);
+    const said = this.#text(map, 'said');
+    return { ...call, line: this.line(offset(map)), said, ...this.#made(map) };
+  }
+
+  /** What is wanted of a call, whether it is made, and what it returns then. */
+  #made(map: YAMLMap): Pick<Step, 'want' | 'approved' | 'result'> {
+    const wanted: unknown = map.get('want', true) ?? map;
+    const want = this.#want(wanted);
     const approved = this.#bool(map, 'approved');
     if (approved && want.decision !== 'pending')
       throw this.wrong(
@@ -109,19 +121,17 @@ class Reader extends YamlReader {
         '"approved" is for calls that are wanted to be pending',
       );
     const result = map.get('result', true);
+    if (result === undefined && want.result !== undefined)
+      throw this.wrong(
+        offset(wanted),
+        '"want" has a "result", so the call needs one: an MCP result or a text',
+      );
     if (result !== undefined && want.decision !== 'allow' && !approved)
       throw this.wrong(
         offset(result),
         '"result" is for calls that are made: wanted to be allowed, or approved',
       );
-    return {
-      ...call,
-      line: this.line(offset(map)),
-      want,
-      approved,
-      said: this.#text(map, 'said'),
-      result: result === undefined ? undefined : this.#json('result', result),
-    };
+    return { want, approved, result: result === undefined ? undefined : this.#json('result', result) };
   }
 
   #ofRun(map: YAMLMap, policy: CompiledPolicy, shared: Shared): Shared {
@@ -234,7 +244,8 @@ class Reader extends YamlReader {
   }
 
   #want(node: unknown): Wanted {
-    const want = this.#map(node, '"want"', ['decision', 'ruleIndex', 'reason']).toJSON() as Wanted;
+    const map = this.#map(node, '"want"', ['decision', 'ruleIndex', 'reason', 'result']);
+    const want = map.toJSON() as Wanted;
     if (!DECISIONS.includes(want.decision)) {
       throw this.wrong(offset(node), `"want" needs a "decision", one of ${DECISIONS.join(', ')}`);
     }
@@ -243,7 +254,29 @@ class Reader extends YamlReader {
       throw this.wrong(offset(node), '"ruleIndex" must be the index of a rule, or null for none');
     if (typeof reason !== 'string')
       throw this.wrong(offset(node), '"reason" must be a string, a part of the reason');
-    return want;
+    const result: unknown = map.get('result', true);
+    return result === undefined ? want : { ...want, result: this.#wantedResult(result) };
+  }
+
+  #wantedResult(node: unknown): WantedResult {
+    const map = this.#map(node, 'the wanted "result"', ['hidden', 'withheld', 'cut', 'text']);
+    return {
+      ...(map.has('hidden') && { hidden: this.#counts(map, 'hidden') }),
+      ...(map.has('withheld') && { withheld: this.#bool(map, 'withheld') }),
+      ...(map.has('cut') && { cut: this.#bool(map, 'cut') }),
+      ...(map.has('text') && { text: this.#text(map, 'text') ?? '' }),
+    };
+  }
+
+  #counts(map: YAMLMap, field: string): Record<string, number> {
+    const node: unknown = map.get(field, true);
+    const counts = isMap(node) ? (node.toJSON() as Record<string, unknown>) : { '': null };
+    if (!Object.values(counts).every(each => Number.isSafeInteger(each) && (each as number) > 0))
+      throw this.wrong(
+        offset(node),
+        `"${field}" must say how many of each were hidden: { secrets: 1 }, or {}`,
+      );
+    return counts as Record<string, number>;
   }
 
   #map(node: unknown, what: string, known: readonly string[]): YAMLMap {

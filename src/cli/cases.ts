@@ -1,16 +1,29 @@
 // The calls of a case file, each compared with the decision that it must get. Calls in one run are a sequence: what one of
 // them brings into the run, those after it meet. case-reader.ts reads the file.
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Decision } from '../core/decision/decide.ts';
 import { runOf, simulate, type Tried } from '../core/decision/simulate.ts';
+import { shownResult, simulateResult } from '../core/decision/simulate-result.ts';
 import type { TriedRun } from '../core/flows/tried-run.ts';
 import type { CompiledPolicy } from '../core/policy/compiled-policy.ts';
+import type { ToolCall } from '../core/policy/situation.ts';
 import type { Json } from '../core/wire/json.ts';
 
 export interface Wanted {
   decision: Decision;
   ruleIndex?: number | null;
   reason?: string;
+  /** What becomes of the result. A field that is left out is not compared. */
+  result?: WantedResult;
+}
+
+export interface WantedResult {
+  hidden?: Readonly<Record<string, number>>;
+  withheld?: boolean;
+  cut?: boolean;
+  /** A part of what the agent gets. */
+  text?: string;
 }
 
 /** A call, or several in one run. */
@@ -51,20 +64,51 @@ export function failuresOf(file: string, policy: CompiledPolicy, tested: Case): 
 }
 
 function failureOf(file: string, policy: CompiledPolicy, step: Step, run: TriedRun): Failure | null {
-  const { server, tool, line, tried, want: wanted, said, approved = false, result } = step;
+  const { server, tool, line, tried, want: wanted, said, approved = false } = step;
   if (said !== undefined) run.learn(said);
-  const simulated = simulate(policy, { serverName: server, toolName: tool }, tried, run);
-  const { decision, ruleIndex, reason, brings } = simulated;
+  const call = { serverName: server, toolName: tool };
+  const { decision, ruleIndex, reason, brings } = simulate(policy, call, tried, run);
+  const got: Wanted = { decision, ruleIndex, reason };
   if (decision === 'allow' || (decision === 'pending' && approved)) {
     run.mark(brings.marks);
     // Whoever approves a call has seen its arguments.
     if (decision === 'pending' && tried.args !== undefined) run.learn(tried.args);
-    if (brings.knownResults && result !== undefined) run.learn(result);
+    const result = broughtResult(policy, call, step, run, brings.knownResults);
+    if (result !== null) got.result = result;
   }
-  const asWanted =
-    decision === wanted.decision &&
-    (wanted.ruleIndex === undefined || ruleIndex === wanted.ruleIndex) &&
-    (wanted.reason === undefined || reason.includes(wanted.reason));
-  if (asWanted) return null;
-  return { file, line, call: `${server}__${tool}`, wanted, got: { decision, ruleIndex, reason } };
+  return isAsWanted(wanted, got) ? null : { file, line, call: `${server}__${tool}`, wanted, got };
+}
+
+/** What the agent gets of the result, which marks the run and makes values known as the policy says. */
+function broughtResult(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  { tried, result: written }: Step,
+  run: TriedRun,
+  makesKnown: boolean,
+): WantedResult | null {
+  if (written === undefined) return null;
+  const { result, outcome, marks } = simulateResult(policy, call, tried, written, run);
+  run.mark(marks);
+  // Like the service: an error makes nothing known.
+  if (makesKnown && result['isError'] !== true) run.learnResult(result);
+  return { ...outcome, text: shownResult(result) };
+}
+
+function isAsWanted(wanted: Wanted, got: Wanted): boolean {
+  return (
+    got.decision === wanted.decision &&
+    (wanted.ruleIndex === undefined || got.ruleIndex === wanted.ruleIndex) &&
+    (wanted.reason === undefined || (got.reason ?? '').includes(wanted.reason)) &&
+    (wanted.result === undefined || (got.result !== undefined && isResultAsWanted(wanted.result, got.result)))
+  );
+}
+
+function isResultAsWanted({ hidden, withheld, cut, text }: WantedResult, got: WantedResult): boolean {
+  return (
+    (hidden === undefined || isDeepStrictEqual(hidden, { ...got.hidden })) &&
+    (withheld === undefined || withheld === got.withheld) &&
+    (cut === undefined || cut === got.cut) &&
+    (text === undefined || (got.text ?? '').includes(text))
+  );
 }

@@ -2,13 +2,13 @@
 // is what was checked: parsed, and written again. Where the policy has a say about results, nothing that the server sent
 // is passed on before guard/check/guarded-call.ts has looked at it.
 
+import { namedInResult } from '../core/flows/named-in-result.ts';
 import type { JsonObject } from '../core/wire/json.ts';
 import type { GuardedCall } from '../guard/check/guarded-call.ts';
 import { RUN, type Verdict, WATCHED } from '../guard/check/request.ts';
 import type { CallOutcome, LookedAt } from '../store/log/outcomes.ts';
 import { GuardedNotes } from './guarded-notes.ts';
 import { lookAt, tellable } from './looked-at.ts';
-import { namedInResult } from './named-in-result.ts';
 import type { KnownTool } from './offered.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { headerValue, paramHeaders } from './schema.ts';

@@ -1,16 +1,31 @@
 // toolgate simulate: says what a policy file decides about one call, and why. It works offline and stores nothing.
 
 import { type Command, InvalidArgumentError } from 'commander';
-import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/decision/simulate.ts';
+import {
+  callOf,
+  runOf,
+  type Simulated,
+  simulate,
+  type Tried,
+  usedFault,
+} from '../../core/decision/simulate.ts';
+import {
+  outcomeText,
+  shownResult,
+  simulateResult,
+  type TriedResult,
+  writtenResult,
+} from '../../core/decision/simulate-result.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { triedMarkFault } from '../../core/policy/mark-names.ts';
 import { ruleLabel } from '../../core/policy/policy.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
 import { textFault, toolNameFault } from '../../core/text/name.ts';
 import { visible } from '../../core/text/visible.ts';
 import { readAttributes, readCallArgs } from '../call-args.ts';
 import { EXIT, EXIT_OF, usageError } from '../exit.ts';
 import { command } from '../help.ts';
-import type { IO } from '../io.ts';
+import { type IO, readText } from '../io.ts';
 import { readTime, TIME_FORM } from '../moment.ts';
 import { compiled, readPolicy } from '../policy-file.ts';
 import { printJson, word } from '../print.ts';
@@ -27,6 +42,7 @@ interface Options {
   mark?: string[];
   known?: string[];
   attributes?: string;
+  result?: string;
   exitCode?: boolean;
   json?: boolean;
 }
@@ -36,12 +52,15 @@ export function build(io: IO): Command {
     'simulate',
     'Say what a policy file decides about a call, and why, without asking or recording anything. Works offline.\n\n' +
       'Without --args, rules with conditions depend on arguments, and the decision is the one for {}.\n\n' +
+      'With --result, it also says what the agent gets of a result that the call brings back: what the policy hides, ' +
+      'withholds or cuts. A file with the JSON of an MCP result is one; anything else is the text of a result.\n\n' +
       'Exit code: 0, or with --exit-code 0 allow, 1 deny, 2 pending; 3 when the policy is invalid.',
     [
       'toolgate simulate policy.yaml github__create_issue',
       `toolgate simulate policy.yaml stripe__refund --args '{"amount":60}' --used refunds=460`,
       'toolgate simulate policy.yaml mail__send --args - --at 2030-01-31T12:00:00Z < arguments.json',
       `toolgate simulate policy.yaml mail__send --args '{"to":"bob@example.com"}' --mark untrusted --known "Write to bob@example.com"`,
+      'toolgate simulate policy.yaml github__get_file_contents --result result.json',
       'toolgate simulate policy.yaml db__drop_table --exit-code',
     ],
   )
@@ -57,10 +76,14 @@ export function build(io: IO): Command {
     .option('--mark <name>', 'a mark that the run has (repeatable)', repeated)
     .option('--known <text>', 'what the person or a trusted tool has said in the run (repeatable)', repeated)
     .option('--attributes <json>', 'what the session was minted with, a JSON object')
+    .option(
+      '--result <file>',
+      'what the call brings back: an MCP result as JSON, or a text; - for standard input',
+    )
     .option('--exit-code', 'report the decision by the exit code, as check does')
     .option(
       '--json',
-      'print { decision, ruleIndex, reason, brings?: { marks, knownResults }, trace: [{ ruleIndex, ruleName?, applies, conditions, why }] }',
+      'print { decision, ruleIndex, reason, brings?: { marks, knownResults }, result?: { hidden, withheld, cut, marks, passed }, trace: [{ ruleIndex, ruleName?, applies, conditions, why }] }',
     )
     .action((file: string, tool: string, options: Options) => run(io, file, tool, options));
 }
@@ -95,13 +118,39 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
   const call = callOf(tool);
   const fault = toolNameFault(call.toolName);
   if (fault !== null) throw usageError(`The tool name ${fault}.`);
-  if (file === '-' && options.args === '-')
-    throw usageError('Standard input cannot be both the policy and the arguments.');
+  refuseSharedInput(file, options);
   const policy = compiled(await readPolicy(io, file, EXIT.noAnswer), file);
-  const simulated = simulate(policy, call, await triedBy(io, policy, options));
-  if (options.json) printJson(io, asJson(policy, simulated));
+  const tried = await triedBy(io, policy, options);
+  const written = options.result === undefined ? undefined : await readText(io, options.result);
+  const simulated = simulate(policy, call, tried);
+  const brought = written === undefined ? null : broughtBack(policy, call, tried, simulated, written);
+  if (options.json) printJson(io, asJson(policy, simulated, brought));
   else print(io, policy, simulated);
+  if (written !== undefined && !options.json) printResult(io, brought);
   io.exit(options.exitCode ? EXIT_OF[simulated.decision] : EXIT.ok);
+}
+
+function refuseSharedInput(file: string, { args, result }: Options): void {
+  const uses = [
+    ['the policy', file],
+    ['the arguments', args],
+    ['the result', result],
+  ].flatMap(([what, from]) => (from === '-' ? [what] : []));
+  if (uses.length > 1) throw usageError(`Standard input cannot be both ${uses[0]} and ${uses[1]}.`);
+}
+
+/** What the agent gets of the result; null if the call is denied, so that it has none. */
+function broughtBack(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  tried: Tried,
+  { decision, brings }: Simulated,
+  written: string,
+): TriedResult | null {
+  if (decision === 'deny') return null;
+  const run = runOf(tried);
+  run.mark(brings.marks);
+  return simulateResult(policy, call, tried, writtenResult(written), run);
 }
 
 async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {
@@ -141,7 +190,7 @@ async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promis
 }
 
 /** `ruleName` is left out where the rule has none, and `brings` where the call means nothing for its run. */
-function asJson({ rules }: CompiledPolicy, simulated: Simulated): object {
+function asJson({ rules }: CompiledPolicy, simulated: Simulated, brought: TriedResult | null): object {
   const { decision, ruleIndex, reason, brings, trace } = simulated;
   const shown = trace.map(({ ruleIndex, applies, conditions, why }) => ({
     ruleIndex,
@@ -151,11 +200,31 @@ function asJson({ rules }: CompiledPolicy, simulated: Simulated): object {
     why,
   }));
   const bringsAny = brings.marks.length > 0 || brings.knownResults;
-  return { decision, ruleIndex, reason, ...(bringsAny && { brings }), trace: shown };
+  const result = brought && { ...brought.outcome, marks: brought.marks, passed: brought.result };
+  return {
+    decision,
+    ruleIndex,
+    reason,
+    ...(bringsAny && { brings }),
+    ...(result !== null && { result }),
+    trace: shown,
+  };
 }
 
 function print(io: IO, policy: CompiledPolicy, { decision, ruleIndex, reason, trace }: Simulated): void {
   const rule = ruleIndex === null ? 'no rule' : ruleLabel(ruleIndex, policy.rules[ruleIndex]);
   io.stdout.write(`${word(io.stdout, decision)} (${visible(rule)}): ${visible(reason)}\n`);
   for (const line of traceLines(policy, trace)) io.stdout.write(`${visible(line)}\n`);
+}
+
+/** The text of the result last, so that nothing of it can be taken for words of this program. */
+function printResult(io: IO, brought: TriedResult | null): void {
+  if (brought === null) {
+    io.stdout.write('The call is denied, so it brings no result back.\n');
+    return;
+  }
+  const { result, outcome, marks } = brought;
+  const marked = marks.length === 0 ? '' : `; marks: ${marks.join(', ')}`;
+  io.stdout.write(`result: ${outcomeText(outcome)}${marked}\n`);
+  for (const line of shownResult(result).trimEnd().split('\n')) io.stdout.write(`  ${visible(line)}\n`);
 }

@@ -2,7 +2,7 @@
 // works offline.
 
 import type { Command } from 'commander';
-import { visible } from '../../core/text/visible.ts';
+import { safeJson, visible } from '../../core/text/visible.ts';
 import { readCases } from '../case-reader.ts';
 import { type Failure, failuresOf, type Wanted } from '../cases.ts';
 import { EXIT } from '../exit.ts';
@@ -16,11 +16,14 @@ export function build(io: IO): Command {
     'Compare the decisions of policies with those you want. Works offline.\n\n' +
       'A case file has a policy (in place, or the name of a policy file beside it), perhaps a session with ' +
       'scopeTools, and calls: { server, tool, args?, at?, session?, keyName?, person?, used?, marks?, known?, ' +
-      'attributes?, want }. "want" is { decision, ruleIndex?, reason? }, where the reason may be a part of it; "session" ' +
+      'attributes?, approved?, result?, want }. "want" is { decision, ruleIndex?, reason?, result? }, where the reason may ' +
+      'be a part of it. "result" is what the tool returns: a text or an MCP result. The one of "want" says what becomes of ' +
+      'it: { hidden?: { secrets: 1 }, withheld?, cut?, text? }, where the text may be a part of what is left. "session" ' +
       'is a label, "at" a time, "used" says how much of limits is used: { refunds: 460 }, "marks" are those of the run, ' +
       'and "known" is what the person or a trusted tool said in it.\n\n' +
       'In place of a call, a sequence tries several in one run: { said?, steps: [{ call: { server, tool, args? }, ' +
-      'result?, want }] }. A call that is allowed marks the run as its rule says, and its result makes values known.\n\n' +
+      'approved?, result?, want }] }. A call that is allowed marks the run as its rule says, and its result makes values ' +
+      'known.\n\n' +
       'Exit code: 0 all as wanted, 1 some are not, 3 a file cannot be used.',
     ['toolgate test cases.yaml', 'toolgate test policies/*.cases.yaml --json'],
   )
@@ -53,6 +56,8 @@ async function run(io: IO, files: readonly string[], json: boolean): Promise<voi
 function describe(io: IO, { file, line, call, wanted, got }: Failure): string {
   const shown = { ...got };
   if (wanted.ruleIndex === undefined && wanted.decision === got.decision) delete shown.ruleIndex;
+  if (wanted.reason === undefined && wanted.result !== undefined) delete shown.reason;
+  if (wanted.result === undefined) delete shown.result;
   return [
     `${shownFile(file)}:${line}: ${io.stdout.style('bold', visible(call))}`,
     `  wanted ${outcome(wanted)}`,
@@ -61,7 +66,8 @@ function describe(io: IO, { file, line, call, wanted, got }: Failure): string {
   ].join('\n');
 }
 
-function outcome({ decision, ruleIndex, reason }: Wanted): string {
+function outcome({ decision, ruleIndex, reason, result }: Wanted): string {
   const rule = ruleIndex === undefined ? '' : ruleIndex === null ? ', no rule' : `, rule ${ruleIndex}`;
-  return decision + rule + (reason === undefined ? '' : `: ${visible(reason)}`);
+  const left = result === undefined ? '' : `; result ${safeJson(result)}`;
+  return decision + rule + (reason === undefined ? '' : `: ${visible(reason)}`) + left;
 }

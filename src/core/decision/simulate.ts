@@ -91,7 +91,8 @@ export function usedFault({ limits = {} }: CompiledPolicy, name: string, amount:
   return `what is used of the limit "${name}" must be ${unit} that is not negative`;
 }
 
-function situationOf(call: ToolCall, tried: Tried): Situation {
+/** What a policy may know of a call that is tried. */
+export function situationOf(call: ToolCall, tried: Tried): Situation {
   const { at, args, session, attributes, keyName = '', person, folder = null } = tried;
   const isInSession = session !== undefined || attributes !== undefined;
   const own = agentOf(call);

@@ -2,7 +2,8 @@
 // was named in it. The service remembers the same, as keyed digests in its store.
 
 import type { Knows } from '../condition/condition.ts';
-import type { Json } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { namedInResult } from './named-in-result.ts';
 import { formFor, MAX_KNOWN, namedIn } from './words.ts';
 
 export class TriedRun {
@@ -31,7 +32,16 @@ export class TriedRun {
 
   /** Makes known what a text, or a value of JSON, names. */
   learn(from: Json): void {
-    for (const value of namedIn(from)) {
+    this.#learn(namedIn(from));
+  }
+
+  /** The same for the result of a call. */
+  learnResult(result: JsonObject): void {
+    this.#learn(namedInResult(result));
+  }
+
+  #learn(named: Iterable<string>): void {
+    for (const value of named) {
       if (value === '') continue;
       if (this.#known.size < MAX_KNOWN) this.#known.add(value);
       else if (!this.#known.has(value)) this.#dropped++;

@@ -1,7 +1,7 @@
 // What the result of a tool names: its texts, those of resources in it, and its structured content.
 
-import { namedIn } from '../core/flows/words.ts';
-import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
+import { isObject, type Json, type JsonObject } from '../wire/json.ts';
+import { namedIn } from './words.ts';
 
 /** In the form in which values are compared. */
 export function* namedInResult({ content, structuredContent }: JsonObject): Generator<string> {
