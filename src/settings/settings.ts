@@ -128,7 +128,7 @@ export const SETTINGS = {
     'TOOLGATE_POLICY_BODY_LIMIT',
     String(8 * MIB),
     wholeNumber(1024, 64 * MIB),
-    'Largest body with a policy, in bytes.',
+    'Largest body with a policy, or with definitions of tools to accept, in bytes.',
   ),
   bodyLimit: setting(
     'TOOLGATE_BODY_LIMIT',

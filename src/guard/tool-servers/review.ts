@@ -87,5 +87,5 @@ function differenceOf({ pinnedDefinition }: Reviewed, present: JsonObject): (Lin
 
 /** The order of members means nothing, so it makes no difference. */
 function linesOf(definition: Json): string[] {
-  return JSON.stringify(JSON.parse(canonicalJson(definition)), null, 2).split('\n');
+  return JSON.stringify(parseJson(canonicalJson(definition)), null, 2).split('\n');
 }

@@ -61,6 +61,7 @@ export const toolDefinitionRoutes: Route[] = [
         ({ tools, tool, digest: one }) => (tools === undefined) === (tool !== undefined && one !== undefined),
         'must have "tools", or "tool" and "digest"',
       ),
+    bodyLimit: 'policyBodyLimit',
     answers: {
       204: { description: 'Accepted.' },
       409: {

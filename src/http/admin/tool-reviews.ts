@@ -102,6 +102,7 @@ export const toolReviewRoutes: Route[] = [
     tag,
     summary: 'Accept definitions of tools for all keys that name the tool server',
     body: z.strictObject({ tools: lookedAt }),
+    bodyLimit: 'policyBodyLimit',
     answers: acceptAnswers,
     handle: async incoming => {
       const { tools } = incoming.body;
