@@ -31,6 +31,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [ADMIN, 'policies', 'read, apply and compare policies', () => import('./commands/policies.ts')],
   [ADMIN, 'replay', 'what a policy would have changed', () => import('./commands/replay.ts')],
   [ADMIN, 'keys', 'create, change and revoke keys', () => import('./commands/keys.ts')],
+  [ADMIN, 'servers', 'tool servers that keys share', () => import('./commands/servers.ts')],
   [ADMIN, 'tools', 'the MCP servers behind a key’s proxy', () => import('./commands/tools.ts')],
   [ADMIN, 'approvals', 'calls that wait for approval', () => import('./commands/approvals.ts')],
   [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],

@@ -28,6 +28,12 @@ export type Session = Answers['GET /admin/v1/sessions']['sessions'][number];
 /** What a run has read. */
 export type Run = Answers['GET /admin/v1/runs']['runs'][number];
 export type ConnectedTool = Answers['GET /admin/v1/keys/{id}/connected-tools']['connectedTools'][number];
+/** A tool of a server, as it is looked at before somebody accepts it. */
+export type ReviewedTool = Answers['GET /admin/v1/tool-servers/{id}/tools']['tools'][number];
+/** An accepted definition, as a lock file names it. */
+export type AcceptedTool = Answers['GET /admin/v1/accepted-tools']['tools'][number];
+export type ToolServerPreset = Answers['GET /admin/v1/tool-server-presets']['presets'][number];
+export type ServerFile = Answers['GET /admin/v1/server-file'];
 /** A server that wants each person's own sign-in. */
 export type MyServer = Answers['GET /admin/v1/me/servers']['servers'][number];
 /** Our sign-in to a server that wants OAuth. */

@@ -1,0 +1,115 @@
+// toolgate servers: tool servers that several keys share. servers-add.ts has the commands that register and change one,
+// servers-review.ts those that look at its tools and accept them, servers-lock.ts the lock file, servers-keys.ts which
+// keys have one, and servers-sign-in.ts the sign-in of all of them.
+
+import type { Command } from 'commander';
+import type { ToolTest } from '../../core/api/resources.ts';
+import { visible } from '../../core/text/visible.ts';
+import { targetOf } from '../connected-tools.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { command, group } from '../help.ts';
+import { type IO, say } from '../io.ts';
+import { type ListOptions, printList, withList } from '../list.ts';
+import { printJson, quoted } from '../print.ts';
+import { signInOf } from '../server-sign-in.ts';
+import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
+import { foundServer, type ToolServer, usesOf } from '../tool-servers.ts';
+import { addCommand, editCommand, presetsCommand } from './servers-add.ts';
+import { connectCommand, shareCommand } from './servers-keys.ts';
+import { lockCommand } from './servers-lock.ts';
+import { acceptCommand, showCommand } from './servers-review.ts';
+import { signInCommand, signOutCommand } from './servers-sign-in.ts';
+
+export function build(io: IO): Command {
+  return group(
+    'servers',
+    'Tool servers that keys share: registered once, looked at once, and connected to any number of keys.',
+    [
+      'toolgate servers add github --header "Authorization: Bearer $TOKEN"',
+      'toolgate servers show github',
+      'toolgate servers accept github --all',
+      'toolgate servers connect github --key ci',
+    ],
+    [
+      listCommand(io),
+      presetsCommand(io),
+      addCommand(io),
+      editCommand(io),
+      testCommand(io),
+      showCommand(io),
+      acceptCommand(io),
+      lockCommand(io),
+      connectCommand(io),
+      shareCommand(io),
+      signInCommand(io),
+      signOutCommand(io),
+      removeCommand(io),
+    ],
+  );
+}
+
+function listCommand(io: IO): Command {
+  const made = command('list', 'List tool servers, by name.', ['toolgate servers list']);
+  return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
+    printList<ToolServer>(io, asAdmin(io, options), options, {
+      path: '/tool-servers',
+      plural: 'toolServers',
+      nothing: 'There are no tool servers; `toolgate servers add` registers one.',
+      columns: [
+        ['NAME', server => visible(server.name)],
+        ['TRANSPORT', server => server.transport],
+        ['TARGET', targetOf],
+        ['TRUST', server => server.trust],
+        ['KEYS', server => String(server.keys)],
+        ['HEALTH', healthOf],
+        ['TOOLS', server => String(server.tools.length)],
+        ['SIGN-IN', signInOf],
+      ],
+    }),
+  );
+}
+
+function healthOf({ health }: ToolServer): string {
+  return health.error === null ? health.state : `${health.state}: ${visible(health.error)}`;
+}
+
+function testCommand(io: IO): Command {
+  const what = 'Connect to a tool server now, and list what it offers.';
+  const made = command('test', what, ['toolgate servers test github']).argument(
+    '<server>',
+    'the tool server, by name or id',
+  );
+  return withAdmin(made).action(async (nameOrId: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const { path, server } = await foundServer(http, nameOrId);
+    const tried = await http.post<ToolTest>(`${path}/test`);
+    if (options.json) printJson(io, tried);
+    else for (const each of tried.tools) io.stdout.write(`${visible(each)}\n`);
+    if (!tried.ok)
+      throw new CliError(
+        EXIT.failed,
+        `"${server.name}" (${targetOf(server)}) cannot be used: ${visible(tried.error ?? 'no reason')}.`,
+      );
+    if (!options.json) say(io, `Look at them: toolgate servers show ${quoted(server.name)}`);
+  });
+}
+
+function removeCommand(io: IO): Command {
+  const what = 'Remove a tool server that no key has any more, with its definitions and sign-ins.';
+  const made = command('remove', what, ['toolgate servers remove github']).argument(
+    '<server>',
+    'the tool server, by name or id',
+  );
+  return withAdmin(made).action(async (nameOrId: string, options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const { path, server } = await foundServer(http, nameOrId);
+    const uses = server.keys === 0 ? [] : await usesOf(http, path);
+    if (uses.length > 0)
+      throw new CliError(EXIT.failed, `Keys have "${server.name}". Remove it from them first:`, {
+        list: uses.map(({ keyName, name }) => `toolgate tools remove ${quoted(keyName)} ${quoted(name)}`),
+      });
+    await http.delete(path);
+    if (options.json) return printJson(io, { server: server.name, removed: true });
+    say(io, `Tool server "${server.name}" is removed.`);
+  });
+}
