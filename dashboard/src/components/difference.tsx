@@ -1,7 +1,7 @@
 // Shows removed and added lines, marked by colour, by sign and in words. Equal lines far from every change are counted.
 
 import { type Line, nearChanges, type Skipped } from '../../../src/core/text/diff.ts';
-import { visible } from '../../../src/core/text/visible.ts';
+import { Signs } from './signs.tsx';
 
 const MEANING = { ' ': 'unchanged', '-': 'removed', '+': 'added' } as const;
 /** How many equal lines are shown above and below a change. */
@@ -9,9 +9,14 @@ const AROUND = 3;
 
 export function Difference({ lines }: { lines: readonly Line[] }) {
   if (lines.every(({ mark }) => mark === ' ')) return <p>Both are the same.</p>;
+  return <Lines of={nearChanges(lines, AROUND)} />;
+}
+
+/** Lines of which equal ones were left out already. */
+export function Lines({ of: lines }: { of: readonly (Line | Skipped)[] }) {
   return (
     <div class="diff">
-      {nearChanges(lines, AROUND).map((line, at) => (
+      {lines.map((line, at) => (
         <Row key={at} line={line} />
       ))}
     </div>
@@ -30,7 +35,9 @@ function Row({ line }: { line: Line | Skipped }) {
     <div class={MEANING[line.mark]}>
       <span aria-hidden="true">{line.mark}</span>
       {line.mark !== ' ' && <span class="unseen">{MEANING[line.mark]}: </span>}
-      <code>{visible(line.text)}</code>
+      <code>
+        <Signs text={line.text} />
+      </code>
     </div>
   );
 }

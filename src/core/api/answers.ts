@@ -569,7 +569,7 @@ export interface Answers {
                 text: string;
               }
             | {
-                mark: string;
+                mark: '…';
                 count: number;
               }
           )[]

@@ -61,7 +61,8 @@ function unseenIn(text: string, most: number): string[] {
   return unseen;
 }
 
-function isHonest(character: string, text: string, at: number): boolean {
+/** Whether a character that shows nothing by itself belongs to what stands around it in the text. */
+export function isHonest(character: string, text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - BEFORE), at);
   const after = text.slice(at + character.length, at + character.length + 2);
   if (character === '\u200D') return JOINED_BEFORE.test(before) && JOINED_AFTER.test(after);

@@ -13,7 +13,8 @@ export function visible(text: string): string {
   return withoutMixedScripts(text, writtenOut).replace(UNSEEN, writtenOut);
 }
 
-function writtenOut(character: string): string {
+/** A character as `visible` writes it. */
+export function writtenOut(character: string): string {
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
   return `\\u{${hex}}`;
 }

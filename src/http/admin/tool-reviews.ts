@@ -37,7 +37,7 @@ const acceptAnswers = {
 };
 
 const line = z.object({ mark: z.enum([' ', '-', '+']), text: z.string() });
-const skipped = z.object({ mark: z.literal('…'), count: z.int() });
+const skipped = z.object({ mark: z.enum(['…']), count: z.int() });
 
 const reviewed = z.object({
   name: z.string(),

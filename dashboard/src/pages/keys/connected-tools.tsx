@@ -106,6 +106,11 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
         </p>
       )}
       <Tools of={tool} outlook={outlook} />
+      {tool.tools.length > 0 && (
+        <p>
+          <a href={`/dashboard/keys/${keyId}?tools=${tool.id}`}>Look at its tools</a>
+        </p>
+      )}
       {drifted.map(({ name }) => (
         <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
       ))}

@@ -1,5 +1,5 @@
-// One key: what it may do, its sessions, and the MCP servers behind its proxy; its shadow; a policy from its calls. The
-// address says which of the three is shown.
+// One key: what it may do, its sessions, and the MCP servers behind its proxy; its shadow; a policy from its calls; the tools
+// of one of its servers. The address says which of them is shown.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -23,6 +23,7 @@ import { Expiry, KeyState, LastUse, PolicyLink } from './parts.tsx';
 import { Sessions } from './sessions.tsx';
 import { Shadow } from './shadow.tsx';
 import { Suggest } from './suggest.tsx';
+import { ToolsOf } from './tools-of.tsx';
 
 export function OneKey({ id }: { id: string }) {
   const { data, error, reload } = useGet<Key>(`/keys/${id}`);
@@ -57,7 +58,8 @@ const VIEWS = [
 function Known({ of: key, reload }: { of: Key; reload: () => void }) {
   const policies = useList<Policy>('/policies', 'policies', { limit: 1000 });
   const { query } = useLocation();
-  const view = VIEWS.find(([name]) => name === query['view'])?.[0] ?? '';
+  const toolId = query['tools'];
+  const view = toolId === undefined ? (VIEWS.find(([name]) => name === query['view'])?.[0] ?? '') : 'tools';
   const policyLink = (id: string) => (
     <PolicyLink id={id} policy={policies.data?.find(each => each.id === id)} />
   );
@@ -107,6 +109,7 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
       </nav>
       {view === 'shadow' && <Shadow of={key} policies={policies.data ?? []} reload={reload} />}
       {view === 'suggest' && <Suggest of={key} />}
+      {toolId !== undefined && <ToolsOf key={toolId} keyId={key.id} toolId={toolId} />}
       {view === '' && (
         <>
           <Panel title="About it">
