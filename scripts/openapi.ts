@@ -1,6 +1,6 @@
 // Writes from the routes: openapi.json, the types of the answers in src/core/api/answers.ts, and the paths of routes that are
-// loaded later in src/http/later-paths.ts; from the description of rules the table of their fields in docs/policies.md. With
-// --check, it only says whether they are up to date.
+// loaded later in src/http/later-paths.ts; from the description of rules the table of their fields in docs/policies.md; and
+// from the catalogue the table of presets in docs/tool-servers.md. With --check, it only says whether they are up to date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { openapi } from '../src/http/docs/openapi.ts';
 import { firstRoutes } from '../src/http/first-routes.ts';
 import { routes } from '../src/http/routes.ts';
 import { answers } from './answers.ts';
+import { withPresetTable } from './preset-table.ts';
 import { withRuleTable } from './rule-table.ts';
 
 function otherPaths(): string {
@@ -29,6 +30,7 @@ const FILES: [path: string, fresh: (written: string) => string][] = [
   ['src/core/api/answers.ts', () => answers(document)],
   ['src/http/later-paths.ts', otherPaths],
   ['docs/policies.md', withRuleTable],
+  ['docs/tool-servers.md', withPresetTable],
 ];
 
 let stale = 0;
