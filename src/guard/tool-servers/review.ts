@@ -48,7 +48,7 @@ export async function reviewTools(
       definition,
       digest: row.digest,
       accepted,
-      difference: accepted === null ? null : differenceOf(row, definition),
+      difference: accepted === null || accepted.digest === row.digest ? null : differenceOf(row, definition),
       findings: findingsOf(definition, neighboursOf(neighbours)),
       heldFor,
     });
@@ -65,8 +65,11 @@ export function acceptedOf(
 ): Accepted | null {
   const { toolName, digest, pinnedDigest, acceptedBy, acceptedAt } = row;
   if (toolsLock !== null) {
-    const inFile = toolsLock.has({ server: name, tool: toolName, digest });
-    return inFile ? { by: 'lock file', at: null, digest } : null;
+    // Of what the file has, the definition that was pinned is the only other one that is known.
+    const inFile = [digest, pinnedDigest].find(each =>
+      toolsLock.has({ server: name, tool: toolName, digest: each }),
+    );
+    return inFile === undefined ? null : { by: 'lock file', at: null, digest: inFile };
   }
   if (row.acceptedDigest === pinnedDigest && acceptedBy !== null)
     return { by: acceptedBy, at: acceptedAt, digest: pinnedDigest };
