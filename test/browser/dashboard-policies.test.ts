@@ -214,6 +214,48 @@ describe.if(hasBrowser()).each(engineNames)('policies and keys on %s', engine =>
     });
   });
 
+  test('a result is tried: what is hidden stands out, a withheld one says why, and errors are where they are', async () => {
+    const policy = (results: string) =>
+      `name: guarded\nrules:\n  - { tool: mail__*, action: deny }\n  - { tool: crm__*, action: allow, when: '!("private" in marks)' }\nresults:\n${results}`;
+    const entries = `  - { tool: crm__*, hide: [email, { pattern: 'KD-[0-9]+', as: customer }], marks: private }
+  - { tool: crm__payroll, withhold: true, reason: Ask a person for the payroll. }
+  - { tool: crm__log, atMost: 40B }
+`;
+    for (const look of [{}, { ...PHONE, ...DARK }])
+      await use(async page => {
+        await page.goto('/dashboard/policies/new');
+        await write(page, policy('  - { tool: crm__*, hide: emial }\n'));
+        await page.getByText(/^Line 6, column 27 error: .*Did you mean "email"/).waitFor();
+        expect(await page.locator('.cm-lintRange-error').textContent()).toBe('emial');
+        await write(page, policy(entries));
+        await page.getByText('No problems found.').waitFor();
+        await page.getByLabel('Try a tool').fill('crm__get');
+        await page
+          .getByLabel('Result')
+          .fill('KD-17 writes to ann@example.com\nand <b>[hidden: iban]</b>\u202e');
+        const gets = page.getByRole('region', { name: 'What the agent gets' });
+        await gets.getByText('hidden: 1 customer, 1 email').waitFor();
+        expect(await gets.locator('pre').textContent()).toBe(
+          '[hidden: customer] writes to [hidden: email]\nand <b>[hidden: iban]</b>\\u{202E}',
+        );
+        expect(await gets.locator('mark').allTextContents()).toEqual([
+          '[hidden: customer]',
+          '[hidden: email]',
+        ]);
+        await gets.getByText('The run is marked: private.').waitFor();
+        await expectUsable(page);
+        await page.getByLabel('Try a tool').fill('crm__log');
+        await gets.getByText('hidden: 1 customer, 1 email; cut').waitFor();
+        await page.getByLabel('Result').fill('{"structuredContent":{"KD-17":1}}');
+        await gets.getByText('withheld').waitFor();
+        await page.getByLabel('Try a tool').fill('crm__payroll');
+        await gets.getByText('Ask a person for the payroll.').waitFor();
+        await expectUsable(page);
+        await page.getByLabel('Try a tool').fill('mail__get');
+        await page.getByText('The call is denied, so it brings no result back.').waitFor();
+      }, look);
+  });
+
   test('what is used of a limit is listed by the names of keys, and reset', async () => {
     const { policyId, policyName, key } = await service.newKey([], { name: 'spender' });
     await service.admin('PUT', `/policies/${policyId}`, {

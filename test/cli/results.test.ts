@@ -147,7 +147,7 @@ test('simulate says what the agent gets of a result', async () => {
   );
   // A text cannot look like words of the program, whatever it has in it.
   expect(await simulated('none__get', 'a\nresult: b\u001b[2J\u202e')).toEndWith(
-    'result: passed on as it is\n  a\n  result: b\\u{1B}[2J\\u{202E}\n',
+    'result: passed on as it is\n  a\n  result: b\\u{001B}[2J\\u{202E}\n',
   );
   const two = '{"content":[{"type":"text","text":"KD-1 a@b.de"},{"type":"text","text":"c@d.fr"}]}';
   expect(JSON.parse(await simulated('crm__get', two, '--json')).result).toEqual({

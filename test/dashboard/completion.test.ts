@@ -60,6 +60,29 @@ test.each([
   ['marks on lines of their own', '- tool: a\n  marks: private\n- tool: b\n  marks: [x, p|]\n', ['private']],
   ['what a run knows', "- { when: '!k|' }", ['known', 'marks']],
   ['fields of a session', "- { when: 'session.|' }", ['label', 'attributes']],
+  [
+    'the fields of an entry',
+    'results:\n  - { tool: a, w| }\n',
+    ['tool', 'when', 'hide', 'withhold', 'atMost'],
+  ],
+  ['the same on a line of its own', 'rules: []\nresults:\n  - tool: a\n    hi|\n', ['hide', 'marks']],
+  ['detectors', 'results:\n  - { tool: a, hide: s| }\n', ['secrets', 'email', 'ip']],
+  ['detectors in a list', 'results:\n  - tool: a\n    hide: [iban, s| ]\n', ['secrets', 'email']],
+  ['detectors on lines of their own', 'results:\n  - tool: a\n    hide:\n      - s|\n', ['secrets']],
+  ['the fields of a pattern', 'results: [{ tool: a, hide: { p| } }]', ['pattern', 'as']],
+  ['the same in a list', 'results: [{ tool: a, hide: [iban, { p| }] }]', ['pattern', 'as']],
+  [
+    'the same in a block',
+    'results:\n  - tool: a\n    hide:\n      - pattern: x\n        a|\n',
+    ['pattern', 'as'],
+  ],
+  ['what an entry sees', "results: [{ tool: a, when: 'r|' }]", ['result', 'args', 'marks']],
+  ['fields of a result', "results: [{ tool: a, when: 'result.|' }]", ['text', 'isError', 'bytes', 'found']],
+  [
+    'what can be found',
+    'results:\n  - { tool: a, hide: { pattern: K, as: customer } }\n  - tool: a\n    when: result.found.|\n',
+    ['secrets', 'card', 'customer'],
+  ],
   ['what a sum may be', 'limits:\n  a: { sum: ar| }\n', ['args', 'double']],
 ] as [string, string, string[]][])('completion offers %s', (_, text, wanted) => {
   expect(offered(text)).toEqual(expect.arrayContaining(wanted));
@@ -73,6 +96,11 @@ test.each([
   ['of a rule inside a part of it', '- { tool: a, notify: { x: { g| } } }'],
 ])('completion offers nothing %s', (_, text) => {
   expect(offered(text)).toEqual([]);
+});
+
+test('only entries of results see the result', () => {
+  expect(offered("- { when: 'r|' }")).not.toContain('result');
+  expect(offered("- { when: 'result.found.|' }")).not.toContain('secrets');
 });
 
 test('the mark that is being written is not offered', () => {
@@ -94,6 +122,8 @@ test.each([
   ['a field of a field', '- tool: a\n  approvers:\n    |count: 2\n', /^How many different people/],
   ['a field of the same name, elsewhere', '- { notify: [a], escalate: { noti|fy: [b] } }', /then, too\./],
   ['a limit’s field', 'limits:\n  sends: { wi|thin: 1h }\n', /^A rolling window\./],
+  ['a field of an entry', 'results:\n  - { tool: a, at|Most: 1KiB }\n', /^Longer texts are cut/],
+  ['a field of a pattern', 'results: [{ hide: { pattern: x, a|s: y } }]', /^The name of its finds/],
   ['a field of the policy', 'na|me: a\n', /^The name of the policy/],
 ])('help is shown for %s', (_, text, wanted) => {
   expect(helpOn(text)).toMatch(wanted);

@@ -14,6 +14,11 @@ const POLICY = compilePolicy({
     { tool: 'mail__send', action: 'require_approval', show: 'all' },
     { tool: 'db__*', action: 'allow', when: 'session.attributes.customer == args.customer' },
   ],
+  results: [
+    { tool: 'web__*', when: '"untrusted" in marks', hide: 'email' },
+    { tool: 'web__pay', withhold: true, reason: 'Ask a person.' },
+    { tool: 'mail__*', hide: 'email', marks: 'abroad' },
+  ],
 });
 
 function tried(form: Partial<Form>): string {
@@ -49,4 +54,28 @@ test.each<[Partial<Form>, string | RegExp]>([
   expect(tried({ ...MAIL, ...form })).toEqual(
     typeof wanted === 'string' ? wanted : expect.stringMatching(wanted),
   );
+});
+
+test('a result is guarded as that of the call would be', () => {
+  const brought = (form: Partial<Form>) => {
+    const outcome = tryCall(POLICY, { ...EMPTY_FORM, ...form });
+    return typeof outcome === 'string' ? outcome : outcome.brought;
+  };
+  const text = (written: string) => [{ type: 'text', text: written }];
+  expect(brought({ tool: 'web__get', result: 'To bob@example.com' })).toEqual({
+    result: { content: text('To [hidden: email]') },
+    outcome: { hidden: { email: 1 }, withheld: false, cut: false },
+    marks: [],
+  });
+  const written = '{"content":[{"type":"text","text":"bob@example.com"}],"isError":true}';
+  expect(brought({ ...MAIL, result: written })).toMatchObject({
+    result: { content: text('[hidden: email]'), isError: true },
+    marks: ['abroad'],
+  });
+  expect(brought({ tool: 'web__pay', result: 'x' })).toMatchObject({
+    result: { content: text('Ask a person.'), isError: true },
+    outcome: { withheld: true },
+  });
+  expect(brought({ tool: 'web__get' })).toBeNull();
+  expect(brought({ tool: 'none__get', result: 'x' })).toBeNull();
 });

@@ -1,25 +1,17 @@
 // toolgate simulate: says what a policy file decides about one call, and why. It works offline and stores nothing.
 
 import { type Command, InvalidArgumentError } from 'commander';
+import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/decision/simulate.ts';
 import {
-  callOf,
-  runOf,
-  type Simulated,
-  simulate,
-  type Tried,
-  usedFault,
-} from '../../core/decision/simulate.ts';
-import {
+  broughtBack,
   outcomeText,
   shownResult,
-  simulateResult,
   type TriedResult,
   writtenResult,
 } from '../../core/decision/simulate-result.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { triedMarkFault } from '../../core/policy/mark-names.ts';
 import { ruleLabel } from '../../core/policy/policy.ts';
-import type { ToolCall } from '../../core/policy/situation.ts';
 import { textFault, toolNameFault } from '../../core/text/name.ts';
 import { visible } from '../../core/text/visible.ts';
 import { readAttributes, readCallArgs } from '../call-args.ts';
@@ -123,7 +115,9 @@ async function run(io: IO, file: string, tool: string, options: Options): Promis
   const tried = await triedBy(io, policy, options);
   const written = options.result === undefined ? undefined : await readText(io, options.result);
   const simulated = simulate(policy, call, tried);
-  const brought = written === undefined ? null : broughtBack(policy, call, tried, simulated, written);
+  // A call that is denied brings nothing back.
+  const isMade = written !== undefined && simulated.decision !== 'deny';
+  const brought = isMade ? broughtBack(policy, call, tried, simulated, writtenResult(written)) : null;
   if (options.json) printJson(io, asJson(policy, simulated, brought));
   else print(io, policy, simulated);
   if (written !== undefined && !options.json) printResult(io, brought);
@@ -137,20 +131,6 @@ function refuseSharedInput(file: string, { args, result }: Options): void {
     ['the result', result],
   ].flatMap(([what, from]) => (from === '-' ? [what] : []));
   if (uses.length > 1) throw usageError(`Standard input cannot be both ${uses[0]} and ${uses[1]}.`);
-}
-
-/** What the agent gets of the result; null if the call is denied, so that it has none. */
-function broughtBack(
-  policy: CompiledPolicy,
-  call: ToolCall,
-  tried: Tried,
-  { decision, brings }: Simulated,
-  written: string,
-): TriedResult | null {
-  if (decision === 'deny') return null;
-  const run = runOf(tried);
-  run.mark(brings.marks);
-  return simulateResult(policy, call, tried, writtenResult(written), run);
 }
 
 async function triedBy(io: IO, policy: CompiledPolicy, options: Options): Promise<Tried> {

@@ -6,7 +6,7 @@ import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import type { ToolCall } from '../policy/situation.ts';
 import { guardResult, type Outcome, resultsFor } from '../results/results.ts';
 import { isObject, type Json, type JsonObject, parseJson, writeJson } from '../wire/json.ts';
-import { runOf, situationOf, type Tried } from './simulate.ts';
+import { runOf, type Simulated, situationOf, type Tried } from './simulate.ts';
 
 export interface TriedResult {
   /** What the agent gets. */
@@ -22,11 +22,24 @@ export function simulateResult(
   call: ToolCall,
   tried: Tried,
   written: Json,
-  run: TriedRun = runOf(tried),
+  run: TriedRun,
 ): TriedResult {
   const result = resultOf(written);
   const guard = resultsFor(policy, call, { ...situationOf(call, tried), run });
   return guard === null ? { result, outcome: UNTOUCHED, marks: [] } : guardResult(guard, result);
+}
+
+/** The same for a call that is tried by itself: its rule marks the run before the result is there. */
+export function broughtBack(
+  policy: CompiledPolicy,
+  call: ToolCall,
+  tried: Tried,
+  { brings }: Simulated,
+  written: Json,
+): TriedResult {
+  const run = runOf(tried);
+  run.mark(brings.marks);
+  return simulateResult(policy, call, tried, written, run);
 }
 
 const UNTOUCHED: Outcome = { hidden: {}, withheld: false, cut: false };

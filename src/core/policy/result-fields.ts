@@ -89,6 +89,7 @@ const yes: FieldType<true> = {
   faults: value => single(value === true ? null : 'must be true, or be left out'),
   schema: { type: 'boolean', enum: [true] },
   words: '`true`',
+  offers: ['true'],
 };
 
 export const RESULT = {

@@ -8,18 +8,20 @@ import {
   snippet,
 } from '@codemirror/autocomplete';
 import type { EditorState } from '@codemirror/state';
+import type { Declarations } from '../../../../src/core/condition/condition.ts';
 import { type Entry, MANUAL } from '../../../../src/core/condition/manual.ts';
 import { DETECTOR_NAMES } from '../../../../src/core/detectors/detectors.ts';
 import { DEFAULT_CHANNEL } from '../../../../src/core/policy/channel.ts';
+import { RESULT_VARIABLES } from '../../../../src/core/policy/compiled-results.ts';
 import type { FieldType } from '../../../../src/core/policy/field-type.ts';
 import { VARIABLES } from '../../../../src/core/policy/situation.ts';
 import { describedIn, helpIn } from './field-help.ts';
-import { type Kind, limitNames, markNames, placeAt } from './place.ts';
+import { hiddenNames, type Kind, limitNames, markNames, placeAt } from './place.ts';
 
 export function complete(context: CompletionContext): CompletionResult | null {
   const place = placeAt(context.state, context.pos);
   if (place === null) return null;
-  if (place.in === 'condition') return inCondition(context);
+  if (place.in === 'condition') return inCondition(context, place.of);
   const word = context.matchBefore(/[\w/-]*/);
   if (word === null || (word.from === word.to && !context.explicit)) return null;
   const options =
@@ -72,6 +74,12 @@ const VARIABLE_HELP: Record<string, string> = {
   surface: 'Where the call came in: "check" or "mcp".',
   'session.attributes': 'What the session was minted with; absent without.',
   marks: 'What rules have brought into the run: "untrusted" in marks.',
+  result: 'What the call brought back.',
+  'result.text': 'All its texts, joined by newlines.',
+  'result.structured': 'Its structured content; absent without.',
+  'result.isError': 'Whether it is an error.',
+  'result.bytes': 'Its size as JSON.',
+  'result.found': 'How many finds of each detector and pattern it has: result.found.secrets > 0.',
 };
 
 const MODULES: Record<string, string> = {
@@ -81,21 +89,24 @@ const MODULES: Record<string, string> = {
   shell: 'Functions on shell texts.',
 };
 
-function inCondition(context: CompletionContext): CompletionResult | null {
+function inCondition(context: CompletionContext, of: Kind | null): CompletionResult | null {
   const word = context.matchBefore(/\w*/);
   if (word === null) return null;
   const before = context.state.sliceDoc(context.state.doc.lineAt(word.from).from, word.from);
-  const [, head] = /(?:^|[^\w.])([a-z_]\w*)\.$/i.exec(before) ?? [];
+  const [, head] = /(?:^|[^\w.])([a-z_]\w*(?:\.found)?)\.$/i.exec(before) ?? [];
   const isMember = before.endsWith('.');
   if (word.from === word.to && !isMember && !context.explicit) return null;
-  const options = isMember ? membersOf(head, context.state) : names();
+  const variables = of === 'result' ? RESULT_VARIABLES : VARIABLES;
+  const options = isMember ? membersOf(head, variables, context.state) : names(variables);
   return { from: word.from, options, validFor: /^\w*$/ };
 }
 
 /** What may stand behind a dot: fields of a variable, functions of a module, or methods of any value. */
-function membersOf(head: string | undefined, state: EditorState): Completion[] {
+function membersOf(head: string | undefined, variables: Declarations, state: EditorState): Completion[] {
   if (head === 'args') return argumentNames(state).map(label => ({ label, type: 'property' }));
-  const type = head !== undefined && Object.hasOwn(VARIABLES, head) ? VARIABLES[head] : undefined;
+  if (head === 'result.found' && Object.hasOwn(variables, 'result'))
+    return [...DETECTOR_NAMES, ...hiddenNames(state)].map(label => ({ label, type: 'property' }));
+  const type = head !== undefined && Object.hasOwn(variables, head) ? variables[head] : undefined;
   if (type?.kind === 'struct')
     return Object.keys(type.fields).map(label => ({
       label,
@@ -109,10 +120,10 @@ function membersOf(head: string | undefined, state: EditorState): Completion[] {
   return MANUAL.filter(({ form }) => form !== 'function').map(each => optionOf(each));
 }
 
-function names(): Completion[] {
+function names(variables: Declarations): Completion[] {
   const described = (label: string, info = '', type = 'variable'): Completion => ({ label, info, type });
   return [
-    ...Object.keys(VARIABLES).map(label => described(label, VARIABLE_HELP[label])),
+    ...Object.keys(variables).map(label => described(label, VARIABLE_HELP[label])),
     ...Object.entries(MODULES).map(([label, info]) => described(label, info, 'namespace')),
     ...MANUAL.filter(({ form, name }) => form !== 'method' && !name.includes('.')).map(each =>
       optionOf(each),

@@ -6,11 +6,12 @@ import { type EditorState, Prec, type Range } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, ViewPlugin, type ViewUpdate } from '@codemirror/view';
 import type { Field } from '../../../../src/core/policy/field-type.ts';
 import { LIMIT } from '../../../../src/core/policy/limit-fields.ts';
+import { RESULT } from '../../../../src/core/policy/result-fields.ts';
 import { RULE } from '../../../../src/core/policy/rule-fields.ts';
 
 export type Node = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
 
-export const CONDITION_FIELDS = Object.entries<Field>({ ...RULE, ...LIMIT })
+export const CONDITION_FIELDS = Object.entries<Field>({ ...RULE, ...LIMIT, ...RESULT })
   .filter(([, { type }]) => type.offers === 'conditions')
   .map(([name]) => name);
 const SCALARS = ['Literal', 'QuotedLiteral', 'BlockLiteralContent'];

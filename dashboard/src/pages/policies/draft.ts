@@ -18,10 +18,12 @@ export function draftOf(text: string): Draft {
   return { text, ...parsePolicy(text) };
 }
 
-/** What is sent to the service: the text, or only the rules and limits of a text that is too long to be kept. */
+/** What is sent to the service: the text, or only the rules, limits and results of a text that is too long to be kept. */
 export function contentOf(text: string): object {
   const policy = text.length > MAX_TEXT ? parsePolicy(text).policy : null;
-  return policy === null ? { text } : { rules: policy.rules, limits: policy.limits };
+  if (policy === null) return { text };
+  const { rules, limits, results } = policy;
+  return { rules, limits, results };
 }
 
 /** The policy as the service would decide by it; null while there are errors. `name` is for a text that has none. */

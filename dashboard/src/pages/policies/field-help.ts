@@ -4,6 +4,7 @@
 import type { EditorState } from '@codemirror/state';
 import type { Field, Fields } from '../../../../src/core/policy/field-type.ts';
 import { LIMIT } from '../../../../src/core/policy/limit-fields.ts';
+import { RESULT } from '../../../../src/core/policy/result-fields.ts';
 import { fieldOf, RULE } from '../../../../src/core/policy/rule-fields.ts';
 import { fieldText } from '../../../../src/core/policy-file/policy-text.ts';
 import { fieldAt, type Kind } from './place.ts';
@@ -13,6 +14,7 @@ const POLICY_HELP = {
   description: 'For people.',
   limits: 'Limits by their names; rules count against them.',
   rules: 'The rules in their order. The first that applies decides.',
+  results: 'What is hidden, withheld or cut of what calls bring back. Every entry that matches applies.',
 };
 
 /** The fields that may stand at a place, in their order, each with its help. */
@@ -26,7 +28,9 @@ export function helpIn(kind: Kind): Readonly<Record<string, string>> {
 export function describedIn(kind: Kind): Fields {
   if (kind === 'policy') return {};
   if (kind === 'rule') return RULE;
-  return kind === 'limit' ? LIMIT : (fieldOf(kind).type.parts ?? {});
+  if (kind === 'limit') return LIMIT;
+  if (kind === 'result') return RESULT;
+  return kind === 'hidden' ? (RESULT.hide.type.parts ?? {}) : (fieldOf(kind).type.parts ?? {});
 }
 
 function helpOf(name: string, field: Field): string {

@@ -2,7 +2,18 @@
 // decides about it, in the browser; nothing is sent.
 
 import { type Details, detailsOf } from '../../../../src/core/approvals/details.ts';
-import { callOf, type Simulated, simulate, usedFault } from '../../../../src/core/decision/simulate.ts';
+import {
+  callOf,
+  type Simulated,
+  simulate,
+  type Tried,
+  usedFault,
+} from '../../../../src/core/decision/simulate.ts';
+import {
+  broughtBack,
+  type TriedResult,
+  writtenResult,
+} from '../../../../src/core/decision/simulate-result.ts';
 import { attributesFault } from '../../../../src/core/flows/attributes.ts';
 import type { CompiledPolicy } from '../../../../src/core/policy/compiled-policy.ts';
 import { triedMarkFault } from '../../../../src/core/policy/mark-names.ts';
@@ -27,6 +38,8 @@ export interface Form {
   known: string;
   /** The attributes of the session, as JSON. */
   attributes: string;
+  /** What the call brings back: the JSON of an MCP result, or a text. */
+  result: string;
 }
 
 export const EMPTY_FORM: Form = {
@@ -41,11 +54,14 @@ export const EMPTY_FORM: Form = {
   marks: '',
   known: '',
   attributes: '',
+  result: '',
 };
 
 export interface TriedCall extends Simulated {
   /** What approvers would see of the call; null if nobody is asked, or they would see nothing. */
   details: Details | null;
+  /** What the agent gets of the result; null if there is none, or the call is denied. */
+  brought: TriedResult | null;
 }
 
 /** A sentence says what is wrong with what was written. */
@@ -71,7 +87,8 @@ export function tryCall(policy: CompiledPolicy, form: Form): TriedCall | string 
   }
   const at = form.at === '' ? Date.now() : Date.parse(form.at);
   if (Number.isNaN(at)) return 'The time cannot be read.';
-  const tried = simulate(policy, callOf(form.tool), {
+  const call = callOf(form.tool);
+  const tried: Tried = {
     at,
     args,
     used: Object.fromEntries(used.map(([name, text]) => [name, text.trim()])),
@@ -82,10 +99,16 @@ export function tryCall(policy: CompiledPolicy, form: Form): TriedCall | string 
     attributes,
     marks,
     known: [form.known],
-  });
-  const rule = policy.rules[tried.ruleIndex ?? -1];
-  const asks = tried.decision === 'pending' && rule !== undefined;
-  return { ...tried, details: asks ? detailsOf(rule, args, form.folder || null) : null };
+  };
+  const simulated = simulate(policy, call, tried);
+  const rule = policy.rules[simulated.ruleIndex ?? -1];
+  const asks = simulated.decision === 'pending' && rule !== undefined;
+  const brings = form.result.trim() !== '' && simulated.decision !== 'deny';
+  return {
+    ...simulated,
+    details: asks ? detailsOf(rule, args, form.folder || null) : null,
+    brought: brings ? broughtBack(policy, call, tried, simulated, writtenResult(form.result)) : null,
+  };
 }
 
 /** The JSON object that was written, undefined if nothing was, or a sentence that says what is wrong. */

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Field } from '../../components/field.tsx';
 import { DecisionBadge, Named } from '../../components/text.tsx';
 import { ShownDetails } from '../approvals/details.tsx';
+import { Brought } from './brought.tsx';
 import { compiledDraft, type Draft } from './draft.ts';
 import { limitWords } from './limit-words.ts';
 import { Trace } from './trace.tsx';
@@ -55,6 +56,23 @@ function Inputs({ form, change, draft }: InputsProps) {
             autocomplete="off"
             spellcheck={false}
             onInput={event => change({ args: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <Field
+        label="Result"
+        hint="What the call brings back: a text, or the JSON of an MCP result. It stays in this browser."
+      >
+        {ties => (
+          <textarea
+            {...ties}
+            class="mono"
+            rows={3}
+            value={form.result}
+            placeholder="Write to ann@example.com."
+            autocomplete="off"
+            spellcheck={false}
+            onInput={event => change({ result: event.currentTarget.value })}
           />
         )}
       </Field>
@@ -166,6 +184,7 @@ function Tried({ form, draft, name, goTo }: TryProps & { form: Form }) {
           <ShownDetails of={tried.details} place="page" />
         </section>
       )}
+      {form.result.trim() !== '' && <Brought of={tried.brought} />}
       <Trace tried={tried} rules={policy.rules} lines={draft.lines} goTo={goTo} />
     </>
   );
