@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { RUNTIME, type Sandbox } from '../../settings/sandbox.ts';
 import type { StdioServer } from '../../settings/server-file.ts';
+import { isChangeable, isWithin, realOf } from './changeable.ts';
 import { features, ownProgram } from './features.ts';
 import { type Judgement, judge, missing } from './judge.ts';
 import type { Features, Plan } from './plan.ts';
@@ -31,7 +32,7 @@ export async function confinementFault(server: StdioServer): Promise<string | nu
   const lacks = missing(judge(sandbox, await features()));
   if (lacks !== null && !sandbox.bestEffort)
     return `${lacks}. \`sandbox.bestEffort: true\` starts it without that`;
-  return missingPath(sandbox);
+  return missingPath(sandbox) ?? changeablePath(sandbox) ?? changeableProgram(server, sandbox);
 }
 
 /** `env` is the whole environment of the command. Null: it has no sandbox, or nothing of it can be enforced here. */
@@ -48,13 +49,19 @@ export async function confine(server: StdioServer, env: Record<string, string>):
 function planOf(server: StdioServer, sandbox: Sandbox, here: Features, env: Record<string, string>): Plan {
   const path = env['PATH'] ?? '';
   const program = Bun.which(server.command, { PATH: path }) ?? server.command;
-  const listed = sandbox.read?.flatMap(each => (each === RUNTIME ? runtimePaths(program, path) : [each]));
+  const roots = (sandbox.write ?? []).map(realOf);
+  const isFixed = (each: string) => !isChangeable(each, roots);
+  const listed = sandbox.read?.flatMap(each =>
+    each === RUNTIME ? runtimePaths(program, path, isFixed) : [each],
+  );
+  // What lies in a folder that it may write is granted with that folder.
+  const written = sandbox.write?.filter(isFixed) ?? null;
   return {
     program,
     argv: [server.command, ...server.args],
     env,
-    read: listed === undefined ? null : [...listed, ...(sandbox.write ?? []), ALWAYS],
-    write: sandbox.write === null ? null : [...sandbox.write, ALWAYS],
+    read: listed === undefined ? null : [...listed.filter(isFixed), ...(written ?? []), ALWAYS],
+    write: written === null ? null : [...written, ALWAYS],
     network: sandbox.network,
     memory: sandbox.memory,
     processes: sandbox.processes,
@@ -72,4 +79,26 @@ function missingPath(sandbox: Sandbox): string | null {
     if (gone !== undefined) return `${gone}, which sandbox.${field} names, does not exist`;
   }
   return null;
+}
+
+/** A link that the command may have made itself. */
+function changeablePath(sandbox: Sandbox): string | null {
+  const roots = (sandbox.write ?? []).map(realOf);
+  for (const field of ['read', 'write'] as const) {
+    const turned = sandbox[field]?.find(
+      each => each !== RUNTIME && isChangeable(each, roots) && !isWithin(realOf(each), roots),
+    );
+    if (turned !== undefined)
+      return `${turned}, which sandbox.${field} names, leads out of a folder that the command may write, by a symbolic link; name the path that is meant`;
+  }
+  return null;
+}
+
+/** What `runtime` grants depends on the program, and would be for the command to choose. */
+function changeableProgram({ command, env }: StdioServer, sandbox: Sandbox): string | null {
+  const roots = (sandbox.write ?? []).map(realOf);
+  if (!sandbox.read?.includes(RUNTIME) || roots.includes('/')) return null;
+  const program = Bun.which(command, { PATH: env['PATH'] ?? process.env['PATH'] ?? '' }) ?? command;
+  if (!isChangeable(program, roots)) return null;
+  return `sandbox.write lets it change its own program, ${program}, so "runtime" cannot be granted; keep the program elsewhere, or name the paths that it needs`;
 }

@@ -1,12 +1,15 @@
 // Makes the seccomp filter: a program of the classic BPF machine that the kernel runs before each system call of a
 // confined command. system-calls.ts says what is refused.
 
+import type { Plan } from './plan.ts';
 import {
   ALWAYS,
   type ArgumentTest,
   type CallName,
   ERRNO,
   FORKS,
+  LIMITED_MEMORY,
+  LIMITED_WRITE,
   NO_NETWORK,
   numberOf,
   type Rule,
@@ -46,8 +49,15 @@ const does = (code: number, value: number, ifTrue = 0, ifFalse = 0): Instruction
 const refuse = (refusal: Rule['refusal']) => does(RETURN, REFUSE | ERRNO[refusal]);
 
 /** `asks`: the supervisor is asked before a process or thread is made. */
-export function filterOf({ network, asks }: { network: boolean; asks: boolean }): Uint8Array {
-  const rules = network ? ALWAYS : [...ALWAYS, ...NO_NETWORK];
+export type Filtered = Pick<Plan, 'network' | 'write' | 'memory' | 'asks'>;
+
+export function filterOf({ network, write, memory, asks }: Filtered): Uint8Array {
+  const rules = [
+    ...ALWAYS,
+    ...(network ? [] : NO_NETWORK),
+    ...(write === null ? [] : LIMITED_WRITE),
+    ...(memory === null ? [] : LIMITED_MEMORY),
+  ];
   const named = new Set(rules.flatMap(({ calls }) => calls));
   const others = asks ? FORKS.filter(name => !named.has(name)) : [];
   const instructions = [

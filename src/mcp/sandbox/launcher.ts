@@ -2,7 +2,7 @@
 // replaces itself with the command. Nothing of this process is left then but these restrictions.
 
 import { writeFileSync } from 'node:fs';
-import { filterOf } from './filter.ts';
+import { type Filtered, filterOf } from './filter.ts';
 import { CannotConfine, restrictFilesAndMore } from './landlock.ts';
 import { addressOf, cString, cStrings, errno, libc, systemCall } from './libc.ts';
 import { readLine, send } from './messages.ts';
@@ -102,7 +102,10 @@ function dropCapabilities(): void {
     if (each !== CAP_DAC_OVERRIDE) libc.prctl(PR_CAPBSET_DROP, each, 0, 0, 0);
   const header = new Uint32Array([CAPABILITIES_VERSION, 0]);
   const sets = new Uint32Array(6);
-  systemCall(CAPGET, addressOf(header), addressOf(sets));
+  if (systemCall(CAPGET, addressOf(header), addressOf(sets)) < 0)
+    throw new CannotConfine('capabilities cannot be read');
+  // Services often may not even ask to give up what they do not have: systemd's lists of system calls forbid it.
+  if (sets.every(each => each === 0)) return;
   const kept = (sets[1] ?? 0) & (1 << CAP_DAC_OVERRIDE);
   const dropped = systemCall(CAPSET, addressOf(header), addressOf(new Uint32Array([kept, kept, 0, 0, 0, 0])));
   if (dropped < 0) throw new CannotConfine(`capabilities cannot be given up (error ${-dropped})`);
@@ -114,7 +117,7 @@ export function forbidNewPrivileges(): void {
 }
 
 /** Returns the descriptor by which the supervisor is asked, or null if it is not. */
-export function installFilter(plan: Pick<Plan, 'network' | 'asks'>): number | null {
+export function installFilter(plan: Filtered): number | null {
   const filter = filterOf(plan);
   const program = new BigUint64Array([BigInt(filter.length / 8), BigInt(addressOf(filter))]);
   const install = (flags: number) => systemCall(SECCOMP, SET_FILTER, flags, addressOf(program));

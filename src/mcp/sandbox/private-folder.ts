@@ -16,17 +16,24 @@ import { join } from 'node:path';
 import { libc } from './libc.ts';
 
 const PREFIX = 'toolgate-confined-';
+const ATTEMPTS = 5;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
-/** Makes one in this folder, with mode 0700, and removes those that nobody holds any more. */
-export function makePrivateFolder(within: string): string {
-  removeAbandoned(within);
-  for (;;) {
-    const folder = mkdtempSync(join(within, PREFIX));
-    // Somebody who looked for abandoned ones may have removed it before it was locked.
-    if (isLocked(folder)) return folder;
+/** Makes one in this folder, with mode 0700, and removes those that nobody holds any more. Null if it cannot be made. */
+export function makePrivateFolder(within: string): string | null {
+  try {
+    removeAbandoned(within);
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const folder = mkdtempSync(join(within, PREFIX));
+      // Somebody who looked for abandoned ones may have removed it before it was locked.
+      if (isLocked(folder)) return folder;
+      removeFolder(folder);
+    }
+  } catch {
+    // The folder does not exist, cannot be written, or is full.
   }
+  return null;
 }
 
 /** The lock is held until this process ends. */

@@ -12,12 +12,13 @@ export function probe(): Features {
   forbidNewPrivileges();
   const landlock = landlockVersion();
   const works = landlock > 0 && succeeds(() => restrict(landlock));
-  const asks = succeeds(() => installFilter({ network: false, asks: true }));
+  const filtered = { network: false, write: [], memory: 0 };
+  const asks = succeeds(() => installFilter({ ...filtered, asks: true }));
   return {
     supported: true,
     landlock: works ? landlock : 0,
     noLandlock: whyNone(landlock),
-    filter: asks || succeeds(() => installFilter({ network: false, asks: false })),
+    filter: asks || succeeds(() => installFilter({ ...filtered, asks: false })),
     asks,
   };
 }

@@ -1,8 +1,9 @@
 // What `runtime` in sandbox.read stands for: what programs of Node, Bun and Python have to read to run at all, as
 // docs/confined.md lists it. Paths that are not there are left out.
 
-import { closeSync, existsSync, openSync, readSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { realOf } from './changeable.ts';
 
 /** What every program may need: libraries, certificates, names of hosts and users, time zones, chance. No secrets. */
 const SHARED = [
@@ -54,26 +55,34 @@ const MOST_INTERPRETERS = 4;
 /** What the kernel reads of a script's first line. */
 const LONGEST_LINE = 256;
 
-/** `program` is the path of the command; `path` is where it looks for others. */
-export function runtimePaths(program: string, path: string): string[] {
-  const programs = interpreters(program, path);
+/**
+ * `program` is the path of the command; `path` is where it looks for others. What is not fixed, because the command may
+ * change it, grants nothing.
+ */
+export function runtimePaths(
+  program: string,
+  path: string,
+  isFixed: (file: string) => boolean = () => true,
+): string[] {
+  const programs = interpreters(program, path, isFixed);
   const isRunner = RUNNERS.test(basename(program));
   const paths = [...SHARED, ...programs.flatMap(homeOf), ...(isRunner ? FOR_RUNNERS : [])];
   return [...new Set(paths)].filter(existsSync);
 }
 
 /** The program, and what the first line of a script names. */
-function interpreters(program: string, path: string): string[] {
+function interpreters(program: string, path: string, isFixed: (file: string) => boolean): string[] {
   const found = [program];
   for (let script: string | null = program; script !== null && found.length < MOST_INTERPRETERS; ) {
     const words: string[] = firstLine(script)?.slice(2).trim().split(/\s+/) ?? [];
     const [interpreter, argument] = words;
-    if (interpreter === undefined || interpreter === '') break;
+    if (interpreter === undefined || interpreter === '' || !isFixed(interpreter)) break;
     found.push(interpreter);
     script = interpreter;
     if (basename(interpreter) !== 'env') continue;
     const named = words.slice(1).find(word => !word.startsWith('-') && !word.includes('=')) ?? argument;
     script = Bun.which(named ?? '', { PATH: path });
+    if (script !== null && !isFixed(script)) break;
     if (script !== null) found.push(script);
   }
   return found;
@@ -114,12 +123,4 @@ function pythonFolders(prefix: string): string[] {
 function environmentOf(program: string): string[] {
   const folder = dirname(dirname(program));
   return existsSync(join(folder, 'pyvenv.cfg')) ? [folder] : [];
-}
-
-function realOf(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
-  }
 }

@@ -29,6 +29,10 @@ export function supervise(): never {
   for (const signal of LEFT_TO_THE_SERVICE) libc.signal(signal, SIG_IGN);
   libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const folder = makePrivateFolder(plan.temporary);
+  if (folder === null) {
+    report({ kind: 'failed', why: `no folder for its temporary files can be made in ${plan.temporary}` });
+    process.exit(0);
+  }
   const [ours, theirs] = socketPair();
   const command = spawnLauncher(plan, theirs);
   let status: number | null = null;

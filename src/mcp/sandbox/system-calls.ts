@@ -9,6 +9,7 @@ const NUMBERS = {
   add_key: [248, 217],
   bind: [49, 200],
   bpf: [321, 280],
+  chown: [92, null],
   chroot: [161, 51],
   clock_settime: [227, 112],
   clone: [56, 220],
@@ -16,9 +17,14 @@ const NUMBERS = {
   connect: [42, 203],
   delete_module: [176, 106],
   fanotify_init: [300, 262],
+  fchown: [93, 55],
+  fchownat: [260, 54],
+  file_setattr: [469, 469],
   finit_module: [313, 273],
   fork: [57, null],
+  fremovexattr: [199, 16],
   fsconfig: [431, 431],
+  fsetxattr: [190, 7],
   fsmount: [432, 432],
   fsopen: [430, 430],
   fspick: [433, 433],
@@ -34,12 +40,24 @@ const NUMBERS = {
   kexec_file_load: [320, 294],
   kexec_load: [246, 104],
   keyctl: [250, 219],
+  lchown: [94, null],
   listen: [50, 201],
+  lremovexattr: [198, 15],
+  lsetxattr: [189, 6],
+  memfd_create: [319, 279],
+  memfd_secret: [447, 447],
   migrate_pages: [256, 238],
+  mmap: [9, 222],
   mount: [165, 40],
   mount_setattr: [442, 442],
   move_mount: [429, 429],
   move_pages: [279, 239],
+  mq_open: [240, 180],
+  mq_unlink: [241, 181],
+  msgctl: [71, 187],
+  msgget: [68, 186],
+  msgrcv: [70, 188],
+  msgsnd: [69, 189],
   open_by_handle_at: [304, 265],
   open_tree: [428, 428],
   open_tree_attr: [467, 467],
@@ -55,16 +73,27 @@ const NUMBERS = {
   quotactl: [179, 60],
   quotactl_fd: [443, 443],
   reboot: [169, 142],
+  removexattr: [197, 14],
+  removexattrat: [466, 466],
   request_key: [249, 218],
   sched_setaffinity: [203, 122],
   sched_setattr: [314, 274],
   sched_setparam: [142, 118],
   sched_setscheduler: [144, 119],
+  semctl: [66, 191],
+  semget: [64, 190],
+  semop: [65, 193],
+  semtimedop: [220, 192],
   setdomainname: [171, 162],
   sethostname: [170, 161],
   setns: [308, 268],
   setpriority: [141, 140],
   settimeofday: [164, 170],
+  setxattr: [188, 5],
+  setxattrat: [463, 463],
+  shmat: [30, 196],
+  shmctl: [31, 195],
+  shmget: [29, 194],
   socket: [41, 198],
   socketpair: [53, 199],
   swapoff: [168, 225],
@@ -99,7 +128,7 @@ export interface Rule {
   when?: readonly ArgumentTest[];
 }
 
-export const ERRNO = { EPERM: 1, EAGAIN: 11, EACCES: 13, ENOSYS: 38 } as const;
+export const ERRNO = { EPERM: 1, EAGAIN: 11, EACCES: 13, ENOSYS: 38, EOPNOTSUPP: 95 } as const;
 
 const NEW_NAMESPACES = 0x7e020000;
 const TIOCSTI = 0x5412;
@@ -109,6 +138,11 @@ const IOPRIO_WHO_USER = 3;
 const AF_UNIX = 1;
 const SOCK_STREAM = 1;
 const SOCK_SEQPACKET = 5;
+const MAP_ANONYMOUS = 0x20;
+const MAP_SHARED = 0x01;
+const MAP_SHARED_VALIDATE = 0x03;
+const MAP_GROWSDOWN = 0x100;
+const MAP_TYPE = 0x0f;
 
 /**
  * What no confined command may do, because it would reach other processes, the kernel or the whole machine, or get
@@ -129,6 +163,14 @@ export const ALWAYS: readonly Rule[] = [
       ...(['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'] as const),
       ...(['reboot', 'swapon', 'swapoff', 'acct', 'quotactl', 'quotactl_fd', 'iopl', 'ioperm'] as const),
       ...(['settimeofday', 'clock_settime', 'sethostname', 'setdomainname', 'syslog', 'vhangup'] as const),
+    ],
+  },
+  // Shared memory, messages and semaphores that any process of the user finds by a number or a name, past every path.
+  {
+    refusal: 'ENOSYS',
+    calls: [
+      ...(['shmget', 'shmat', 'shmctl', 'msgget', 'msgsnd', 'msgrcv', 'msgctl'] as const),
+      ...(['semget', 'semop', 'semtimedop', 'semctl', 'mq_open', 'mq_unlink'] as const),
     ],
   },
   // The limits and priorities of other processes, among them the service. 0 is the caller itself.
@@ -170,6 +212,35 @@ export const NO_NETWORK: readonly Rule[] = [
     when: [
       { argument: 0, isNot: [AF_UNIX] },
       { argument: 1, mask: 0xf, isNot: [SOCK_STREAM, SOCK_SEQPACKET] },
+    ],
+  },
+];
+
+/** Where `write` is limited: owners and attributes, which Landlock does not keep from being changed anywhere. */
+export const LIMITED_WRITE: readonly Rule[] = [
+  { calls: ['chown', 'lchown', 'fchown', 'fchownat'], refusal: 'EPERM' },
+  {
+    refusal: 'EOPNOTSUPP',
+    calls: [
+      ...(['setxattr', 'lsetxattr', 'fsetxattr', 'setxattrat', 'file_setattr'] as const),
+      ...(['removexattr', 'lremovexattr', 'fremovexattr', 'removexattrat'] as const),
+    ],
+  },
+];
+
+/** Where `memory` is limited: memory that RLIMIT_DATA does not count. */
+export const LIMITED_MEMORY: readonly Rule[] = [
+  { calls: ['memfd_create', 'memfd_secret'], refusal: 'ENOSYS' },
+  {
+    calls: ['mmap'],
+    refusal: 'EPERM',
+    when: [
+      {
+        argument: 3,
+        mask: MAP_TYPE | MAP_ANONYMOUS,
+        is: [MAP_SHARED | MAP_ANONYMOUS, MAP_SHARED_VALIDATE | MAP_ANONYMOUS],
+      },
+      { argument: 3, mask: MAP_GROWSDOWN, is: [MAP_GROWSDOWN] },
     ],
   },
 ];
