@@ -627,6 +627,13 @@ export interface Answers {
         processes: number | null;
         bestEffort: boolean;
       } | null;
+      confinement: {
+        enforced: string[];
+        notEnforced: {
+          what: string;
+          why: string;
+        }[];
+      } | null;
       usedBy: {
         id: string;
         name: string;

@@ -2,10 +2,12 @@
 // through here: what a command is started with stands in the file alone, and what may be secret of it is not shown.
 
 import { z } from 'zod';
+import { sandboxOf } from '../../mcp/sandbox/confine.ts';
 import { type CommandUse, listCommandUses } from '../../store/tool-servers.ts';
 import { uuid } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
 import type { Services } from '../serving/services.ts';
+import { sandboxShown } from './sandbox-fields.ts';
 
 const names = z.array(z.string());
 
@@ -31,6 +33,7 @@ const declared = z.object({
     .meta({
       description: 'What the command is confined to; null if it is not confined. Null in it limits nothing.',
     }),
+  confinement: sandboxShown,
   usedBy: z.array(use).meta({
     description: 'The tool servers and Connected Tools that name it. A tool server has no `keyId`.',
   }),
@@ -94,15 +97,16 @@ const MOST_USES = 1000;
 
 async function show({ config, serverFile, deps }: Services) {
   const uses = await listCommandUses(deps.db, MOST_USES);
-  const stdioServers = config.stdioServers.all.map(([name, { command, args, env, sandbox = null }]) => ({
+  const stdioServers = config.stdioServers.all.map(async ([name, server]) => ({
     name,
-    command,
-    args: args.length,
-    env: Object.keys(env),
-    sandbox,
+    command: server.command,
+    args: server.args.length,
+    env: Object.keys(server.env),
+    sandbox: server.sandbox ?? null,
+    confinement: await sandboxOf(server),
     usedBy: uses.filter(each => each.command === name).map(showUse),
   }));
-  return { path: serverFile.path, stdioServers };
+  return { path: serverFile.path, stdioServers: await Promise.all(stdioServers) };
 }
 
 const showUse = ({ id, name, keyId }: CommandUse) => ({ id, name, keyId });

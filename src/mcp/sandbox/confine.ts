@@ -46,6 +46,12 @@ export async function confine(server: StdioServer, env: Record<string, string>):
   };
 }
 
+/** Whether what the sandbox names in this field contains one of these files and folders; which, or null. */
+export function granted(field: 'read' | 'write', sandbox: Sandbox, files: readonly string[]): string | null {
+  const paths = (sandbox[field] ?? []).filter(each => each !== RUNTIME).map(realOf);
+  return files.find(file => isWithin(realOf(file), paths)) ?? null;
+}
+
 function planOf(server: StdioServer, sandbox: Sandbox, here: Features, env: Record<string, string>): Plan {
   const path = env['PATH'] ?? '';
   const program = Bun.which(server.command, { PATH: path }) ?? server.command;
