@@ -5,13 +5,15 @@ import type { Db } from '../store/engine/db.ts';
 
 /**
  * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, `tools` about a key whose
- * Connected Tools changed, and `sign-in` about a key, a Connected Tool and a person (none: the key itself) who has signed
- * in to its server or out of it. The others are messages of approvals/details-messages.ts.
+ * Connected Tools changed, and `tool-server` about a server that keys share and that was changed or removed. `sign-in` is
+ * about a key (none: all that share the server), a source and a person (none: the key itself, or all of them) who has
+ * signed in to it or out of it. The others are messages of approvals/details-messages.ts.
  */
 type Hint =
   | 'cancel'
   | 'ended'
   | 'tools'
+  | 'tool-server'
   | 'sign-in'
   | 'details-question'
   | 'details-answer'

@@ -23,7 +23,7 @@ export interface NotifyTargets {
   url?: string | undefined;
 }
 
-interface KeyInput {
+export interface KeyInput {
   name: string;
   policyId: string;
   requireSignInToApprove: boolean;
@@ -36,14 +36,24 @@ interface KeyInput {
   openTo?: string[] | undefined;
 }
 
-interface CreatedKey {
+export interface CreatedKey {
   key: KeyRecord;
   /** The token is in this answer and nowhere else. */
   token: string;
 }
 
-export function createKey(deps: Deps, actor: Actor, input: KeyInput): Promise<CreatedKey> {
-  return deps.db.transaction({ shared: [POLICIES_LOCK] }, tx => addKey(tx, deps, actor, input));
+/** `also` is done with the new key in the same transaction, which takes its locks too. */
+export function createKey(
+  deps: Deps,
+  actor: Actor,
+  input: KeyInput,
+  also?: { shared: readonly string[]; work: (tx: Transaction, keyId: string) => Promise<void> },
+): Promise<CreatedKey> {
+  return deps.db.transaction({ shared: [POLICIES_LOCK, ...(also?.shared ?? [])] }, async tx => {
+    const created = await addKey(tx, deps, actor, input);
+    await also?.work(tx, created.key.id);
+    return created;
+  });
 }
 
 export async function addKey(

@@ -10,6 +10,7 @@ import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts'
 import { decryptHeaders } from '../guard/tool-servers/source-secrets.ts';
 import type { StdioServers } from '../settings/stdio-servers.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
+import { findToolServer } from '../store/tool-servers.ts';
 import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
 import { UnderWay } from './under-way.ts';
 import { NotDeclared, Upstream } from './upstream.ts';
@@ -59,6 +60,8 @@ export class Hub {
   readonly #settings: HubSettings;
   readonly #keys = new Map<string, KeyUpstreams>();
   readonly #reading = new Map<string, Promise<KeyUpstreams>>();
+  /** The upstreams of tool servers that operators have looked at, by the ids of the servers. */
+  readonly #servers = new Map<string, Upstream>();
   /** The upstreams of single people, by tool and person, the most recently used last. */
   readonly #personal = new Map<string, Upstream>();
   /** By key, and by key and person. */
@@ -71,6 +74,7 @@ export class Hub {
     this.#settings = settings;
     this.#idle = setInterval(() => this.closeIdle(), IDLE_CHECK_MS);
     onHint(deps.db, 'tools', keyId => this.#changed(keyId));
+    onHint(deps.db, 'tool-server', id => this.#serverChanged(id));
     onHint(deps.db, 'sign-in', about => this.#signedIn(about));
   }
 
@@ -88,6 +92,20 @@ export class Hub {
   /** Asks the store now for one of them. */
   async find(keyId: string, toolId: string): Promise<Upstream | null> {
     return (await this.#read(keyId)).upstreams.find(each => each.tool.id === toolId) ?? null;
+  }
+
+  /** Asks the store now for a tool server that keys share. */
+  async findServer(id: string): Promise<Upstream | null> {
+    const row = await findToolServer(this.#deps.db, id);
+    const before = this.#servers.get(id);
+    const now = row && { ...row, keyId: '' };
+    if (now !== null && before !== undefined && isSame(before.tool, now)) return before;
+    if (before !== undefined) this.#forget(before);
+    this.#servers.delete(id);
+    if (now === null) return null;
+    const upstream = this.#upstream(now, null);
+    this.#servers.set(id, upstream);
+    return upstream;
   }
 
   /**
@@ -120,13 +138,15 @@ export class Hub {
   }
 
   #all(): Upstream[] {
-    return [...[...this.#keys.values()].flatMap(({ upstreams }) => upstreams), ...this.#personal.values()];
+    const ofKeys = [...this.#keys.values()].flatMap(({ upstreams }) => upstreams);
+    return [...ofKeys, ...this.#servers.values(), ...this.#personal.values()];
   }
 
   close(): void {
     clearInterval(this.#idle);
     for (const each of this.#all()) each.close();
     this.#keys.clear();
+    this.#servers.clear();
     this.#personal.clear();
   }
 
@@ -218,22 +238,35 @@ export class Hub {
     );
   }
 
+  /** The same for all keys that share a tool server. */
+  #serverChanged(id: string): void {
+    if (this.#servers.has(id)) this.findServer(id).catch(() => {});
+    for (const [keyId, { upstreams }] of this.#keys)
+      if (upstreams.some(({ tool }) => tool.toolServerId === id)) this.#changed(keyId);
+  }
+
   /**
    * Somebody has signed in to a server, or out. What is open, and what is known of its tools, belongs to the account
    * before, so it is given up, and clients that see other tools now are notified.
    */
   #signedIn(about: string): void {
-    const [keyId = '', toolId = '', personId = ''] = about.split(' ');
-    const name = `${toolId} ${personId}`;
-    this.#personal.get(name)?.retire();
-    this.#personal.delete(name);
+    const [keyId = '', sourceId = '', personId = ''] = about.split(' ');
+    for (const [name, each] of [...this.#personal]) {
+      if (each.tool.sourceId !== sourceId || name !== `${each.tool.id} ${personId}`) continue;
+      each.retire();
+      this.#personal.delete(name);
+    }
+    const of = keyId === '' ? [...this.#keys.keys()] : [keyId];
+    for (const each of of) this.#signedInto(each, sourceId, personId);
+  }
+
+  #signedInto(keyId: string, sourceId: string, personId: string): void {
     const ofKey = this.#keys.get(keyId);
+    const before = ofKey?.upstreams ?? [];
+    const isOne = ({ tool }: Upstream) => tool.sourceId === sourceId;
     if (ofKey !== undefined && personId === '') {
-      const before = ofKey.upstreams;
-      ofKey.upstreams = before.map(each =>
-        each.tool.id === toolId ? this.#upstream(each.tool, null) : each,
-      );
-      for (const gone of before) if (gone.tool.id === toolId) gone.retire();
+      ofKey.upstreams = before.map(each => (isOne(each) ? this.#upstream(each.tool, null) : each));
+      for (const gone of before) if (isOne(gone)) gone.retire();
     }
     this.#tell(keyId, personId === '' ? null : personId);
   }
@@ -278,6 +311,7 @@ export class Hub {
       if (open.length === 0 && usedAt < before) this.#keys.delete(keyId);
     }
     for (const [name, each] of this.#personal) if (each.closeIfIdle(before)) this.#personal.delete(name);
+    for (const [id, each] of this.#servers) if (each.closeIfIdle(before)) this.#servers.delete(id);
   }
 }
 

@@ -75,9 +75,10 @@ export async function signInText(
   { personId }: Principal,
   tool: ConnectedTool,
 ): Promise<string> {
-  const { name, keyId } = tool;
+  const { name, keyId, toolServerId } = tool;
+  const page = toolServerId === null ? `keys/${keyId}` : `tool-servers/${toolServerId}`;
   if (!isPersonal(tool))
-    return `An admin has to sign in to ${name} first, then call again: ${serverSignIns.address}/dashboard/keys/${keyId}`;
+    return `An admin has to sign in to ${name} first, then call again: ${serverSignIns.address}/dashboard/${page}`;
   if (personId !== undefined)
     return `Sign in to ${name}, then call again: ${await serverSignIns.ticket(tool, personId)}`;
   return (

@@ -1,6 +1,6 @@
 // What a check must know about the people for whom its sessions act, and about the keys that are open to them.
 
-import { padded, placeholders, type Queries } from './engine/db.ts';
+import { padded, placeholders, type Queries, type Value } from './engine/db.ts';
 import { type WithGroupNames, withGroups } from './operators.ts';
 
 export interface PersonFacts {
@@ -46,11 +46,23 @@ export interface OpenKey {
 }
 
 /** The keys that are valid and open to somebody, by their names. */
-export async function openKeys(db: Queries, now: number): Promise<OpenKey[]> {
+export function openKeys(db: Queries, now: number): Promise<OpenKey[]> {
+  return readOpen(db, '', [now]);
+}
+
+/** Those of them that have a Connected Tool with this source. */
+export function openKeysWith(db: Queries, sourceId: string, now: number): Promise<OpenKey[]> {
+  const has = `AND EXISTS (SELECT 1 FROM connected_tools t
+    WHERE t.key_id = keys.id AND (t.id = $2 OR t.tool_server_id = $2))`;
+  return readOpen(db, has, [now, sourceId]);
+}
+
+async function readOpen(db: Queries, also: string, params: readonly Value[]): Promise<OpenKey[]> {
   const rows = await db.all<Omit<OpenKey, 'openTo'> & { openTo: string }>(
     `SELECT id, name, open_to AS "openTo", expires_at AS "expiresAt" FROM keys
-     WHERE open_to <> '[]' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY name, id`,
-    [now],
+     WHERE open_to <> '[]' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ${also}
+     ORDER BY name, id`,
+    params,
   );
   return rows.map(row => ({ ...row, openTo: JSON.parse(row.openTo) }));
 }

@@ -27,6 +27,18 @@ export function listDefinitions(db: Queries, sourceId: string): Promise<ToolDefi
   );
 }
 
+/** The tools of a source; `drifted` is 1 for those whose present definition is not the pinned one. */
+export function listToolStates(
+  db: Queries,
+  sourceId: string,
+): Promise<{ toolName: string; drifted: number }[]> {
+  return db.all(
+    `SELECT tool_name AS "toolName", CASE WHEN changed_digest IS NULL THEN 0 ELSE 1 END AS drifted
+     FROM tool_definitions WHERE connected_tool_id = $1 ORDER BY seen_at, tool_name`,
+    [sourceId],
+  );
+}
+
 /**
  * What a call through a Connected Tool depends on: to which server the Connected Tool leads now, and the digest of the
  * definition that the tool has there.

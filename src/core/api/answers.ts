@@ -448,6 +448,153 @@ export interface Answers {
       examples: string[];
     }[];
   };
+  'GET /admin/v1/tool-servers': {
+    toolServers: {
+      id: string;
+      name: string;
+      transport: 'http' | 'sse' | 'stdio';
+      url?: string;
+      server?: string;
+      hasHeaders: boolean;
+      auth: 'none' | 'headers' | 'oauth';
+      oauth: {
+        as: 'key' | 'person';
+        clientId?: string;
+        scopes?: string[];
+        trustedHosts?: string[];
+        hasClientSecret: boolean;
+      } | null;
+      redirectUri: string | null;
+      authorizationServer: string | null;
+      signIn: {
+        state: 'signed_in' | 'needed' | 'ended';
+        as: string | null;
+        until: string | null;
+        error: string | null;
+      } | null;
+      createdAt: string;
+      updatedAt: string | null;
+      trust: 'first' | 'reviewed';
+      health: {
+        state: 'idle' | 'ready' | 'down';
+        error: string | null;
+        since: string;
+      };
+      sandbox: {
+        enforced: string[];
+        notEnforced: {
+          what: string;
+          why: string;
+        }[];
+      } | null;
+      tools: {
+        name: string;
+        drifted: boolean;
+      }[];
+      keys: number;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/tool-servers': {
+    id: string;
+    name: string;
+    transport: 'http' | 'sse' | 'stdio';
+    url?: string;
+    server?: string;
+    hasHeaders: boolean;
+    auth: 'none' | 'headers' | 'oauth';
+    oauth: {
+      as: 'key' | 'person';
+      clientId?: string;
+      scopes?: string[];
+      trustedHosts?: string[];
+      hasClientSecret: boolean;
+    } | null;
+    redirectUri: string | null;
+    authorizationServer: string | null;
+    signIn: {
+      state: 'signed_in' | 'needed' | 'ended';
+      as: string | null;
+      until: string | null;
+      error: string | null;
+    } | null;
+    createdAt: string;
+    updatedAt: string | null;
+    trust: 'first' | 'reviewed';
+    health: {
+      state: 'idle' | 'ready' | 'down';
+      error: string | null;
+      since: string;
+    };
+    sandbox: {
+      enforced: string[];
+      notEnforced: {
+        what: string;
+        why: string;
+      }[];
+    } | null;
+    tools: {
+      name: string;
+      drifted: boolean;
+    }[];
+    keys: number;
+  };
+  'GET /admin/v1/tool-servers/{id}': {
+    id: string;
+    name: string;
+    transport: 'http' | 'sse' | 'stdio';
+    url?: string;
+    server?: string;
+    hasHeaders: boolean;
+    auth: 'none' | 'headers' | 'oauth';
+    oauth: {
+      as: 'key' | 'person';
+      clientId?: string;
+      scopes?: string[];
+      trustedHosts?: string[];
+      hasClientSecret: boolean;
+    } | null;
+    redirectUri: string | null;
+    authorizationServer: string | null;
+    signIn: {
+      state: 'signed_in' | 'needed' | 'ended';
+      as: string | null;
+      until: string | null;
+      error: string | null;
+    } | null;
+    createdAt: string;
+    updatedAt: string | null;
+    trust: 'first' | 'reviewed';
+    health: {
+      state: 'idle' | 'ready' | 'down';
+      error: string | null;
+      since: string;
+    };
+    sandbox: {
+      enforced: string[];
+      notEnforced: {
+        what: string;
+        why: string;
+      }[];
+    } | null;
+    tools: {
+      name: string;
+      drifted: boolean;
+    }[];
+    keys: number;
+    uses: {
+      keyId: string;
+      keyName: string;
+      connectedToolId: string;
+      name: string;
+    }[];
+  };
+  'PATCH /admin/v1/tool-servers/{id}': Answers['POST /admin/v1/tool-servers'];
+  'POST /admin/v1/tool-servers/{id}/test': {
+    ok: boolean;
+    error: string | null;
+    tools: string[];
+  };
   'GET /admin/v1/keys/{id}/connected-tools': {
     connectedTools: {
       id: string;
@@ -474,6 +621,7 @@ export interface Answers {
       } | null;
       createdAt: string;
       updatedAt: string | null;
+      trust: 'first' | 'reviewed';
       health: {
         state: 'idle' | 'ready' | 'down';
         error: string | null;
@@ -490,6 +638,7 @@ export interface Answers {
         name: string;
         drifted: boolean;
       }[];
+      toolServerId: string | null;
     }[];
     nextCursor: string | null;
   };
@@ -518,6 +667,7 @@ export interface Answers {
     } | null;
     createdAt: string;
     updatedAt: string | null;
+    trust: 'first' | 'reviewed';
     health: {
       state: 'idle' | 'ready' | 'down';
       error: string | null;
@@ -534,13 +684,10 @@ export interface Answers {
       name: string;
       drifted: boolean;
     }[];
+    toolServerId: string | null;
   };
   'PATCH /admin/v1/keys/{id}/connected-tools/{toolId}': Answers['POST /admin/v1/keys/{id}/connected-tools'];
-  'POST /admin/v1/keys/{id}/connected-tools/{toolId}/test': {
-    ok: boolean;
-    error: string | null;
-    tools: string[];
-  };
+  'POST /admin/v1/keys/{id}/connected-tools/{toolId}/test': Answers['POST /admin/v1/tool-servers/{id}/test'];
   'GET /admin/v1/keys/{id}/connected-tools/{toolId}/definitions': {
     definitions: {
       name: string;
@@ -592,9 +739,11 @@ export interface Answers {
     }[];
     nextCursor: string | null;
   };
+  'POST /admin/v1/keys/{id}/connected-tools/{toolId}/share': Answers['POST /admin/v1/tool-servers'];
   'POST /admin/v1/keys/{id}/connected-tools/{toolId}/connect': {
     url: string;
   };
+  'POST /admin/v1/tool-servers/{id}/connect': Answers['POST /admin/v1/keys/{id}/connected-tools/{toolId}/connect'];
   'GET /admin/v1/me/servers': {
     servers: {
       id: string;

@@ -3,7 +3,6 @@
 // names another one, a registered client is made anew, and an entered one is refused.
 
 import type * as OAuth from 'oauth4webapi';
-import type { ConnectedTool } from '../../store/connected-tools.ts';
 import {
   countServerClients,
   findServerClient,
@@ -11,6 +10,7 @@ import {
   removeServerClient,
   removeServerClients,
 } from '../../store/server-sign-ins.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import type { Deps } from '../deps.ts';
 import type { OAuthSettings } from '../tool-servers/source-secrets.ts';
 import type { Server } from './endpoints.ts';
@@ -48,17 +48,17 @@ export async function clientFor(
   deps: Deps,
   library: typeof OAuth,
   step: Step,
-  tool: ConnectedTool,
+  tool: ToolSource,
   { clientId, clientSecret }: OAuthSettings,
   server: Server,
   { redirectUri, document }: Addresses,
 ): Promise<Client> {
-  const kept = await keptClient(deps, tool.id, server.issuer);
+  const kept = await keptClient(deps, tool.sourceId, server.issuer);
   if (clientId !== undefined) {
     const entered = clientOf(server, clientId, clientSecret ?? null, null);
-    if (kept === null) await requireNoOther(deps, tool.id);
+    if (kept === null) await requireNoOther(deps, tool.sourceId);
     if (kept?.id !== clientId)
-      await keep(deps, tool.id, server.issuer, { ...entered, entered: true, redirectUri, until: null });
+      await keep(deps, tool.sourceId, server.issuer, { ...entered, entered: true, redirectUri, until: null });
     return entered;
   }
   if (server.client_id_metadata_document_supported === true && document.startsWith('https:'))
@@ -114,7 +114,7 @@ async function register(
   deps: Deps,
   library: typeof OAuth,
   step: Step,
-  { id: toolId }: ConnectedTool,
+  { sourceId: toolId }: ToolSource,
   server: Server,
   redirectUri: string,
 ): Promise<Client> {

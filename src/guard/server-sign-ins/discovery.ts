@@ -3,7 +3,7 @@
 // 2025-03-26 have no protected-resource metadata: there the server itself is the authorization server.
 
 import type * as OAuth from 'oauth4webapi';
-import type { ConnectedTool } from '../../store/connected-tools.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import { type Challenge, readChallenge, readScopes } from './challenge.ts';
 import { requireOwnHost, type Server } from './endpoints.ts';
 import { readObject, type Step, unusable } from './requests.ts';
@@ -21,7 +21,7 @@ type Library = typeof OAuth;
 export async function discover(
   library: Library,
   step: Step,
-  { target, transport }: ConnectedTool,
+  { target, transport }: ToolSource,
   ownHeaders: Record<string, string>,
   trustedHosts: readonly string[],
 ): Promise<Discovered> {
@@ -52,7 +52,7 @@ export async function discover(
 async function challengeOf(
   step: Step,
   target: string,
-  transport: ConnectedTool['transport'],
+  transport: ToolSource['transport'],
   ownHeaders: Record<string, string>,
 ): Promise<Challenge & { challenged: boolean }> {
   const version = '2026-07-28';

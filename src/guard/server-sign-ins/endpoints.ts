@@ -3,7 +3,7 @@
 // their codes to itself (mix-up, RFC 9700, section 4.4). docs/decisions/0021-sign-ins-to-servers.md says what each check
 // is for, and what is left.
 
-import type { ConnectedTool } from '../../store/connected-tools.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import { unusable } from './requests.ts';
 
 /** What is used of an authorization server's metadata, checked. It is kept with the tokens that come from there. */
@@ -51,7 +51,7 @@ export function pinOf({ issuer, authorization_endpoint, token_endpoint }: Server
 }
 
 /** A sentence if somebody has signed in with another authorization server than this one before; else null. */
-export function changeOf({ authorizationServer: pinned }: ConnectedTool, server: Server): string | null {
+export function changeOf({ authorizationServer: pinned }: ToolSource, server: Server): string | null {
   if (pinned === null || pinned === pinOf(server)) return null;
   const before = JSON.parse(pinned) as Pick<Server, 'issuer'>;
   return before.issuer === server.issuer
@@ -60,7 +60,7 @@ export function changeOf({ authorizationServer: pinned }: ConnectedTool, server:
 }
 
 /** Throws if it is another one. */
-export function requirePinned(tool: ConnectedTool, server: Server): void {
+export function requirePinned(tool: ToolSource, server: Server): void {
   const change = changeOf(tool, server);
   if (change === null) return;
   throw unusable(

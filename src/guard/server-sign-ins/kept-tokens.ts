@@ -5,7 +5,6 @@
 
 import type * as OAuth from 'oauth4webapi';
 import { GuardError } from '../../core/errors.ts';
-import type { ConnectedTool } from '../../store/connected-tools.ts';
 import {
   beginRefresh,
   endServerSignIn,
@@ -14,6 +13,7 @@ import {
   type ServerSignIn,
   takeBackRefresh,
 } from '../../store/server-sign-ins.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import type { Deps } from '../deps.ts';
 import { newId } from '../ids.ts';
 import { forgetClient } from './clients.ts';
@@ -94,9 +94,9 @@ export class KeptTokens {
   }
 
   /** The tokens, refreshed if they end soon. */
-  async current(tool: ConnectedTool, personId: string): Promise<Kept> {
+  async current(tool: ToolSource, personId: string): Promise<Kept> {
     for (;;) {
-      const kept = await this.find(tool.id, personId);
+      const kept = await this.find(tool.sourceId, personId);
       // The address may have been changed after the caller read the tool, and somebody may have signed in to the new one.
       if (kept === null || kept.tokens.target !== tool.target) throw needed(tool, personId);
       const { expiresAt } = kept.row;
@@ -131,8 +131,8 @@ export class KeptTokens {
   }
 
   /** Refreshes the tokens, unless somebody else does or did. Callers of one process share one request. */
-  refresh(tool: ConnectedTool, kept: Kept): Promise<void> {
-    const name = about(tool.id, kept.row.personId);
+  refresh(tool: ToolSource, kept: Kept): Promise<void> {
+    const name = about(tool.sourceId, kept.row.personId);
     const running = this.#underWay.get(name);
     if (running !== undefined) return running;
     const begun = this.#refresh(tool, kept).finally(() => this.#underWay.delete(name));
@@ -145,7 +145,7 @@ export class KeptTokens {
     await Promise.allSettled(this.#underWay.values());
   }
 
-  async #refresh(tool: ConnectedTool, { row, tokens }: Kept): Promise<void> {
+  async #refresh(tool: ToolSource, { row, tokens }: Kept): Promise<void> {
     const { db, now } = this.#deps;
     const holder = newId();
     const library = await this.#library();
@@ -156,7 +156,7 @@ export class KeptTokens {
       granted = await refreshTokens(library, this.#requests.step(), tokens);
     } catch (error) {
       if (error instanceof Declined) {
-        if (isUnknownClient(error)) await forgetClient(this.#deps, tool.id, tokens.server.issuer);
+        if (isUnknownClient(error)) await forgetClient(this.#deps, tool.sourceId, tokens.server.issuer);
         throw await this.end(tool, marked, SIGN_IN_AGAIN.declined);
       }
       // A GuardError is about the address: it comes before anything is sent.
@@ -189,7 +189,7 @@ export class KeptTokens {
   }
 
   /** Ends this sign-in alone. Returns what the caller throws. */
-  async end(tool: ConnectedTool, row: ServerSignIn, because: string): Promise<SignInNeeded> {
+  async end(tool: ToolSource, row: ServerSignIn, because: string): Promise<SignInNeeded> {
     await endServerSignIn(this.#deps.db, row, because, this.#deps.now());
     return needed(tool, row.personId);
   }
@@ -200,7 +200,7 @@ function refreshAt({ row, tokens }: Kept): number {
   return expiresAt - Math.min(EARLY_MS, EARLY_SHARE * (expiresAt - tokens.obtainedAt));
 }
 
-function needed(tool: ConnectedTool, personId: string): SignInNeeded {
+function needed(tool: ToolSource, personId: string): SignInNeeded {
   return new SignInNeeded(tool, personId === '' ? null : personId);
 }
 

@@ -3,7 +3,6 @@
 // finish sign-ins with it. It gives out no token except in that header.
 
 import type * as OAuth from 'oauth4webapi';
-import { type ConnectedTool, findTool } from '../../store/connected-tools.ts';
 import { findKey } from '../../store/keys.ts';
 import {
   findServerSignIn,
@@ -13,18 +12,19 @@ import {
   removeServerSignIn,
   type ServerSignIn,
 } from '../../store/server-sign-ins.ts';
-import { recordChange } from '../changes.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { giveHint } from '../hints.ts';
 import type { TargetRules } from '../outgoing/addresses.ts';
 import { hashToken } from '../secrets.ts';
 import { decryptOAuth } from '../tool-servers/source-secrets.ts';
+import { findSource } from '../tool-servers/sources.ts';
 import { listedScopes, readChallenge } from './challenge.ts';
 import { type Addresses, clientMetadata } from './clients.ts';
 import { decryptTokens, type Kept, KeptTokens, SIGN_IN_AGAIN } from './kept-tokens.ts';
 import { Requests } from './requests.ts';
 import { SignInNeeded } from './sign-in-needed.ts';
 import { revokeTokens } from './tokens.ts';
+import { recordSignIn, tellSignIn } from './told.ts';
 import { type Beginner, type RequireOwner, type Returned, Visits, type Way } from './visits.ts';
 
 export { SignInNeeded };
@@ -84,7 +84,7 @@ export class ServerSignIns {
   }
 
   /** The header with which a request goes to the server. It throws SignInNeeded if there is no sign-in that holds. */
-  async authorization(tool: ConnectedTool, personId: string | null): Promise<string> {
+  async authorization(tool: ToolSource, personId: string | null): Promise<string> {
     const { tokens } = await this.#kept.current(tool, ownerOf(tool, personId));
     return `Bearer ${tokens.access}`;
   }
@@ -94,12 +94,12 @@ export class ServerSignIns {
    * with more scopes; or give up, because no sign-in would help.
    */
   async refused(
-    tool: ConnectedTool,
+    tool: ToolSource,
     personId: string | null,
     header: string,
     { status, wwwAuthenticate }: { status: 401 | 403; wwwAuthenticate: string | null },
   ): Promise<'again' | 'sign-in' | 'refused'> {
-    const kept = await this.#kept.find(tool.id, ownerOf(tool, personId));
+    const kept = await this.#kept.find(tool.sourceId, ownerOf(tool, personId));
     if (kept === null) return 'sign-in';
     const { row, tokens } = kept;
     if (`Bearer ${tokens.access}` !== header) return 'again';
@@ -121,7 +121,7 @@ export class ServerSignIns {
 
   /** The sign-in goes on for all other calls. The next one asks for the scopes in addition. */
   async #stepUp(
-    tool: ConnectedTool,
+    tool: ToolSource,
     { row }: Kept,
     wwwAuthenticate: string | null,
   ): Promise<'sign-in' | 'refused'> {
@@ -139,8 +139,8 @@ export class ServerSignIns {
     return 'sign-in';
   }
 
-  async stateOf(tool: ConnectedTool, personId: string | null): Promise<ServerSignInState> {
-    return this.stateIn(await findServerSignIn(this.#deps.db, tool.id, ownerOf(tool, personId)));
+  async stateOf(tool: ToolSource, personId: string | null): Promise<ServerSignInState> {
+    return this.stateIn(await findServerSignIn(this.#deps.db, tool.sourceId, ownerOf(tool, personId)));
   }
 
   /** The state that a row shows. */
@@ -163,7 +163,7 @@ export class ServerSignIns {
   }
 
   /** Where a sign-in would lead, for the page from which the person leaves. */
-  async look(tool: ConnectedTool, personId: string | null): Promise<Way> {
+  async look(tool: ToolSource, personId: string | null): Promise<Way> {
     return this.#visits.look(tool, ownerOf(tool, personId));
   }
 
@@ -172,11 +172,11 @@ export class ServerSignIns {
    * else now than it did for the page that the person has seen.
    */
   async begin(
-    tool: ConnectedTool,
+    tool: ToolSource,
     personId: string | null,
     by: Beginner,
   ): Promise<{ url: string; browser: string } | null> {
-    return this.#visits.begin(tool, ownerOf(tool, personId), this.addressesFor(tool.id), by);
+    return this.#visits.begin(tool, ownerOf(tool, personId), this.addressesFor(tool.sourceId), by);
   }
 
   /**
@@ -187,23 +187,21 @@ export class ServerSignIns {
   finish(
     { toolId, ...returned }: Omit<Returned, 'redirectUri'> & { toolId: string | null },
     requireOwner: RequireOwner,
-  ): Promise<{ tool: ConnectedTool; personId: string | null }> {
+  ): Promise<{ tool: ToolSource; personId: string | null }> {
     const redirectUri =
       toolId === null ? `${this.#address}/oauth/callback` : this.addressesFor(toolId).redirectUri;
     return this.#visits.finish({ ...returned, redirectUri }, requireOwner);
   }
 
   /** Signs out: forgets the tokens, and revokes them at the server as far as it lets us. */
-  async disconnect(actor: Actor, tool: ConnectedTool, personId: string | null): Promise<void> {
+  async disconnect(actor: Actor, tool: ToolSource, personId: string | null): Promise<void> {
     const deps = this.#deps;
     const row = await deps.db.transaction({}, async tx => {
-      const removed = await removeServerSignIn(tx, tool.id, ownerOf(tool, personId));
-      const { id, keyId, name } = tool;
-      if (removed !== null)
-        await recordChange(tx, deps, actor, 'connected-tool.sign-out', id, { keyId, name });
+      const removed = await removeServerSignIn(tx, tool.sourceId, ownerOf(tool, personId));
+      if (removed !== null) await recordSignIn(tx, deps, actor, 'sign-out', tool);
       return removed;
     });
-    giveHint(deps.db, 'sign-in', `${tool.keyId} ${tool.id} ${ownerOf(tool, personId)}`);
+    tellSignIn(deps.db, tool, ownerOf(tool, personId));
     const tokens = row === null ? null : decryptTokens(deps, row);
     if (tokens === null) return;
     // Signed out is signed out, whatever the server says.
@@ -211,31 +209,35 @@ export class ServerSignIns {
   }
 
   /** The address of a page on which this person, or for a key an admin, can sign in to the server. */
-  async ticket(tool: ConnectedTool, personId: string | null): Promise<string> {
+  async ticket(tool: ToolSource, personId: string | null): Promise<string> {
     const now = this.#deps.now();
     const owner = ownerOf(tool, personId);
     // Within the hour it is the same one: a caller that repeats its call must not fill the store with tickets.
     const hour = Math.floor(now / TICKET_MS);
-    const secret = this.#deps.vault.oauthMac('server ticket', `${tool.id} ${owner} ${hour}`);
+    const secret = this.#deps.vault.oauthMac('server ticket', `${tool.sourceId} ${owner} ${hour}`);
     const expiresAt = (hour + 2) * TICKET_MS;
-    const ticket = { hash: hashToken(secret), toolId: tool.id, personId: owner, expiresAt };
+    const ticket = { hash: hashToken(secret), toolId: tool.sourceId, personId: owner, expiresAt };
     await this.#deps.db.transaction({}, tx => insertServerTicket(tx, ticket, now));
     return `${this.#address}/oauth/connect/${secret}`;
   }
 
-  /** What a ticket is for; null if it is unknown or too old. `personId` is null for the key's own sign-in. */
+  /**
+   * What a ticket is for; null if it is unknown or too old. `personId` is null for a sign-in that is not a person's own, and
+   * `keyName` for a server that keys share.
+   */
   async ticketFor(
     secret: string,
-  ): Promise<{ tool: ConnectedTool; keyName: string; personId: string | null } | null> {
+  ): Promise<{ tool: ToolSource; keyName: string | null; personId: string | null } | null> {
     const { db, now } = this.#deps;
     const ticket = await findServerTicket(db, hashToken(secret), now());
-    const tool = ticket === null ? null : await findTool(db, ticket.toolId);
+    const tool = ticket === null ? null : await findSource(db, ticket.toolId);
     if (ticket === null || tool === null || tool.oauthAs === null) return null;
     // The tool was changed since: the ticket was for another kind of sign-in.
     if ((tool.oauthAs === 'key') !== (ticket.personId === '')) return null;
+    const personId = ticket.personId === '' ? null : ticket.personId;
+    if (tool.keyId === null) return { tool, keyName: null, personId };
     const key = await findKey(db, tool.keyId);
-    if (key === null) return null;
-    return { tool, keyName: key.name, personId: ticket.personId === '' ? null : ticket.personId };
+    return key === null ? null : { tool, keyName: key.name, personId };
   }
 
   addressesFor(toolId: string): Addresses {
@@ -263,7 +265,7 @@ function freshUntil({ row, tokens }: Kept): number {
 }
 
 /** Whose sign-in a call uses: empty for the key's own. */
-function ownerOf(tool: ConnectedTool, personId: string | null): string {
+function ownerOf(tool: ToolSource, personId: string | null): string {
   if (tool.oauthAs === 'key') return '';
   if (tool.oauthAs === 'person' && personId !== null) return personId;
   throw new SignInNeeded(tool, null);

@@ -4,10 +4,10 @@
 import type * as OAuth from 'oauth4webapi';
 import { isOpenTo } from '../../core/approvals/open-to.ts';
 import { GuardError } from '../../core/errors.ts';
-import { type ConnectedTool, findTool, pinAuthorizationServer } from '../../store/connected-tools.ts';
+import { pinAuthorizationServer } from '../../store/connected-tools.ts';
 import type { Queries, Transaction } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
-import { personFacts } from '../../store/people.ts';
+import { openKeysWith, personFacts } from '../../store/people.ts';
 import {
   findServerSignIn,
   insertServerVisit,
@@ -15,14 +15,14 @@ import {
   type ServerSignIn,
   takeServerVisit,
 } from '../../store/server-sign-ins.ts';
-import { recordChange } from '../changes.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import { keyLives } from '../credentials.ts';
 import type { Actor, Deps } from '../deps.ts';
-import { giveHint } from '../hints.ts';
-import { keyLock, PEOPLE_LOCK } from '../locks.ts';
+import { PEOPLE_LOCK } from '../locks.ts';
 import { hashToken } from '../secrets.ts';
 import { noSuchTool } from '../tool-servers/connected-tools.ts';
 import { decryptHeaders, decryptOAuth } from '../tool-servers/source-secrets.ts';
+import { changeSource } from '../tool-servers/sources.ts';
 import { chosenScopes } from './challenge.ts';
 import { type Addresses, clientFor, forgetClient } from './clients.ts';
 import { type Discovered, discover } from './discovery.ts';
@@ -31,6 +31,7 @@ import { encryptTokens, tokensOf } from './kept-tokens.ts';
 import { reachable } from './reachable.ts';
 import type { Requests, Step } from './requests.ts';
 import { type Exchange, exchangeCode, isUnknownClient, type Tokens } from './tokens.ts';
+import { recordSignIn, tellSignIn } from './told.ts';
 
 /** How long a person may take at the server. */
 export const VISIT_MS = 10 * 60_000;
@@ -74,7 +75,8 @@ export interface Returned {
 interface Visit extends Omit<Exchange, 'state'> {
   toolId: string;
   target: string;
-  keyId: string;
+  /** Null for a tool server that keys share. */
+  keyId: string | null;
   personId: string;
   /** The id of the client that an admin entered. */
   enteredClient: string | null;
@@ -98,13 +100,13 @@ export class Visits {
   }
 
   /** Asks the server where a sign-in would lead, and for what. */
-  async look(tool: ConnectedTool, owner: string): Promise<Way> {
+  async look(tool: ToolSource, owner: string): Promise<Way> {
     return (await reachable(() => this.#look(this.#requests.step(), tool, owner))).way;
   }
 
   async #look(
     step: Step,
-    tool: ConnectedTool,
+    tool: ToolSource,
     owner: string,
   ): Promise<Pick<Discovered, 'server' | 'resource'> & { way: Way }> {
     const { scopes: entered, trustedHosts = [] } = decryptOAuth(this.#deps.vault, tool);
@@ -113,7 +115,7 @@ export class Visits {
     const { server, resource } = found;
     // Only an admin signs in for a key, and their page says what has changed.
     if (owner !== '') requirePinned(tool, server);
-    const row = await findServerSignIn(this.#deps.db, tool.id, owner);
+    const row = await findServerSignIn(this.#deps.db, tool.sourceId, owner);
     const scopes = entered ?? chosenScopes(found.scopes, moreFor(row), server.scopes_supported);
     const { origin, pathname } = new URL(server.authorization_endpoint);
     const page = origin + pathname;
@@ -127,7 +129,7 @@ export class Visits {
    * else now than it did for the page that the person has seen.
    */
   async begin(
-    tool: ConnectedTool,
+    tool: ToolSource,
     owner: string,
     addresses: Addresses,
     { actor, browser: had, shown }: Beginner,
@@ -145,9 +147,9 @@ export class Visits {
     const browser = had !== null && /^[\w-]{43}$/.test(had) ? had : oauth.generateRandomState();
     const { redirectUri } = addresses;
     const visit: Visit = {
-      toolId: tool.id,
+      toolId: tool.sourceId,
       target: tool.target,
-      keyId: tool.keyId,
+      keyId: tool.toolServerId === null ? tool.keyId : null,
       personId: owner,
       enteredClient: settings.clientId ?? null,
       known: tool.authorizationServer,
@@ -165,7 +167,7 @@ export class Visits {
       const stateEncrypted = this.#deps.vault.encrypt(JSON.stringify(visit), aboutVisit(hash));
       const browserHash = hashToken(browser);
       const expiresAt = now + VISIT_MS;
-      const kept = { hash, browserHash, toolId: tool.id, personId: owner, stateEncrypted, expiresAt };
+      const kept = { hash, browserHash, toolId: tool.sourceId, personId: owner, stateEncrypted, expiresAt };
       await insertServerVisit(tx, kept, now);
     });
     const url = new URL(server.authorization_endpoint);
@@ -202,7 +204,7 @@ export class Visits {
   async finish(
     { redirectUri, answer, browser }: Returned,
     requireOwner: RequireOwner,
-  ): Promise<{ tool: ConnectedTool; personId: string | null }> {
+  ): Promise<{ tool: ToolSource; personId: string | null }> {
     const deps = this.#deps;
     const state = answer.get('state') ?? '';
     const visit = await this.#take(state, browser);
@@ -221,17 +223,14 @@ export class Visits {
     const { toolId, keyId, personId, server, scopes } = visit;
     const kept = { ...visit, server: keptServer(server) };
     const tokens: Tokens = tokensOf(granted, kept, null, now);
-    // Whoever changes or removes the tool, its key or the person waits for this, or this sees what they did.
-    const locks = { exclusive: [keyLock(keyId)], shared: [PEOPLE_LOCK] };
-    const tool = await deps.db.transaction(locks, async tx => {
+    const keep = async (tx: Transaction, tool: ToolSource | null): Promise<ToolSource> => {
       await requireOwner(owner, tx);
-      const tool = await findTool(tx, toolId);
       if (tool === null || tool.oauthAs === null) throw noSuchTool();
       const { clientId = null } = decryptOAuth(deps.vault, tool);
       const isSame = tool.target === visit.target && clientId === visit.enteredClient;
       if (!isSame || (tool.oauthAs === 'key') !== (personId === ''))
         throw new GuardError('gone', 'The Connected Tool was changed meanwhile. Begin again.');
-      await requireUsable(tx, keyId, owner, now);
+      await requireUsable(tx, tool, owner, now);
       const isAccepted = owner === null && tool.authorizationServer === (visit.known ?? null);
       if (!isAccepted) requirePinned(tool, server);
       const pin = pinOf(server);
@@ -247,26 +246,32 @@ export class Visits {
         expiresAt: granted.lifetime === null ? null : now + granted.lifetime,
       };
       await putServerSignIn(tx, signIn, now);
-      await recordChange(tx, deps, visit.actor, 'connected-tool.sign-in', toolId, { keyId, name: tool.name });
+      await recordSignIn(tx, deps, visit.actor, 'sign-in', tool);
       return tool;
-    });
-    giveHint(deps.db, 'sign-in', `${keyId} ${toolId} ${personId}`);
+    };
+    // Whoever changes or removes the tool, its own key or the person waits for this, or this sees what they did.
+    const begun = { sourceId: toolId, toolServerId: keyId === null ? toolId : null, keyId };
+    const tool = await changeSource(deps, begun, keep, [PEOPLE_LOCK]);
+    tellSignIn(deps.db, tool, personId);
     return { tool, personId: owner };
   }
 }
 
-/** Throws unless the key is valid and, for a person, open to them. */
+/** Throws unless its key is valid; for a person, unless a valid key that has it is open to them. */
 async function requireUsable(
   tx: Transaction,
-  keyId: string,
+  { sourceId, keyId }: ToolSource,
   personId: string | null,
   now: number,
 ): Promise<void> {
-  const key = await findKey(tx, keyId);
-  if (key === null || !keyLives(key, now)) throw noSuchTool();
-  if (personId === null) return;
+  if (personId === null) {
+    const key = keyId === null ? null : await findKey(tx, keyId);
+    if (keyId !== null && (key === null || !keyLives(key, now))) throw noSuchTool();
+    return;
+  }
   const [person] = await personFacts(tx, [personId]);
-  if (person === undefined || !isOpenTo(key.openTo, person)) throw noSuchTool();
+  const keys = await openKeysWith(tx, sourceId, now);
+  if (person === undefined || !keys.some(({ openTo }) => isOpenTo(openTo, person))) throw noSuchTool();
 }
 
 /** Somebody who is signed in gets all that they have, and what the server wants in addition. */

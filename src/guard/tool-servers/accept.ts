@@ -10,6 +10,7 @@ import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { noSuchTool } from './connected-tools.ts';
 import { changeSource } from './sources.ts';
+import { noSuchToolServer } from './tool-servers.ts';
 
 /** A definition that somebody has looked at. */
 export interface LookedAt {
@@ -122,8 +123,4 @@ function changedMeanwhile(names: readonly string[]): GuardError {
     'conflict',
     `Nothing was accepted: the server shows another definition, or none, of ${some.join(', ')}${more}. Look at its tools once more.`,
   );
-}
-
-export function noSuchToolServer(): GuardError {
-  return new GuardError('not_found', 'There is no tool server with this id.');
 }

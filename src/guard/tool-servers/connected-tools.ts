@@ -1,5 +1,5 @@
-// Connected Tools: the MCP servers of a key, registered by operators. Nobody can set a stdio command through here: a
-// Connected Tool can only name one that is declared in the server file. Credentials are encrypted.
+// Connected Tools: the MCP servers of a key, registered by operators. One carries its own definition, or names a tool server
+// that keys share. Nobody can set a stdio command through here: only the name of one that is declared in the server file.
 
 import { GuardError } from '../../core/errors.ts';
 import {
@@ -8,63 +8,66 @@ import {
   insertConnectedTool,
   removeConnectedTool,
 } from '../../store/connected-tools.ts';
-import { UniqueViolation } from '../../store/engine/db.ts';
+import { type Locks, type Transaction, UniqueViolation } from '../../store/engine/db.ts';
 import { findKey } from '../../store/keys.ts';
-import type { TransportKind, Trust } from '../../store/tool-servers.ts';
+import { findToolServer } from '../../store/tool-servers.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 import { newId } from '../ids.ts';
 import { noSuchKey } from '../keys.ts';
-import { keyLock } from '../locks.ts';
-import { requireTarget, type TargetRules } from '../outgoing/addresses.ts';
-import { encryptHeaders, encryptOAuth, type OAuthSettings } from './source-secrets.ts';
-
-interface ConnectedToolInput {
-  name: string;
-  transport: TransportKind;
-  target: string;
-  headers: Record<string, string> | null;
-  oauth?: OAuthSettings | null;
-  trust?: Trust;
-}
+import { keyLock, toolServerLock } from '../locks.ts';
+import type { TargetRules } from '../outgoing/addresses.ts';
+import { addLink, unknownServer } from './links.ts';
+import { newSource, type SourceInput } from './source-fields.ts';
 
 export async function connectTool(
   deps: Deps,
   actor: Actor,
   rules: TargetRules,
   keyId: string,
-  input: ConnectedToolInput,
+  input: SourceInput,
 ): Promise<ConnectedTool> {
-  if (input.transport !== 'stdio') await requireTarget(input.target, rules);
   const id = newId();
-  const { headers, oauth = null, trust = 'first', ...rest } = input;
-  const headersEncrypted = encryptHeaders(deps.vault, id, headers);
-  const signIn = encryptOAuth(deps.vault, id, oauth);
-  const times = { createdAt: deps.now(), updatedAt: null };
-  const tool: ConnectedTool = {
-    ...rest,
-    id,
-    keyId,
-    sourceId: id,
-    toolServerId: null,
-    trust,
-    headersEncrypted,
-    ...signIn,
-    authorizationServer: null,
-    ...times,
-  };
+  const tool: ConnectedTool = { ...(await newSource(deps, rules, id, input)), keyId, toolServerId: null };
+  return connected(deps, keyId, tool.name, {}, async tx => {
+    await insertConnectedTool(tx, tool);
+    await recordChange(tx, deps, actor, 'connected-tool.create', id, { keyId, name: tool.name });
+    return tool;
+  });
+}
+
+/** Gives a key a tool server that keys share, under this name or the server's own. */
+export async function connectServer(
+  deps: Deps,
+  actor: Actor,
+  keyId: string,
+  { toolServerId, name }: { toolServerId: string; name?: string | undefined },
+): Promise<ConnectedTool> {
+  const server = await findToolServer(deps.db, toolServerId);
+  if (server === null) throw unknownServer('/toolServerId');
+  return connected(deps, keyId, name ?? server.name, { shared: [toolServerLock(toolServerId)] }, tx =>
+    addLink(tx, deps, actor, { keyId, toolServerId, name }),
+  );
+}
+
+async function connected(
+  deps: Deps,
+  keyId: string,
+  name: string,
+  locks: Locks,
+  insert: (tx: Transaction) => Promise<ConnectedTool>,
+): Promise<ConnectedTool> {
   try {
-    await deps.db.transaction({}, async tx => {
+    const tool = await deps.db.transaction(locks, async tx => {
       if ((await findKey(tx, keyId)) === null) throw noSuchKey();
-      await insertConnectedTool(tx, tool);
-      await recordChange(tx, deps, actor, 'connected-tool.create', id, { keyId, name: tool.name });
+      return insert(tx);
     });
     giveHint(deps.db, 'tools', keyId);
     return tool;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw nameTaken(tool.name);
+    throw nameTaken(name);
   }
 }
 

@@ -1,9 +1,9 @@
-// What requests about Connected Tools may say, and what answers show of one. connected-tools.ts and edit-connected-tool.ts
-// have the routes.
+// What requests about Connected Tools and tool servers may say, and what answers show of one. source-fields.ts reads and shows
+// them; connected-tools.ts, edit-connected-tool.ts and tool-servers.ts have the routes.
 
 import { z } from 'zod';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
-import { TRANSPORTS } from '../../store/tool-servers.ts';
+import { TRANSPORTS, TRUSTS } from '../../store/tool-servers.ts';
 import { isoTime, text, uuid } from '../serving/fields.ts';
 import { sandboxShown } from './sandbox-fields.ts';
 import { signInState } from './server-sign-ins.ts';
@@ -45,7 +45,8 @@ const scope = z
 export const oauth = z
   .strictObject({
     as: z.enum(['key', 'person']).meta({
-      description: '`key`: an admin signs in once for the key. `person`: everybody signs in for themselves.',
+      description:
+        '`key`: an admin signs in once for the key, or for all keys that share the server. `person`: everybody signs in for themselves.',
     }),
     clientId: z
       .string()
@@ -96,27 +97,67 @@ export const url = text(urlFault, 'The URL of its MCP endpoint.');
 /** How requests to the server are authenticated. */
 export const auth = z.enum(['none', 'headers', 'oauth']);
 
-export const body = z.discriminatedUnion('transport', [
-  z.strictObject({
-    name,
-    transport: z.enum(['http', 'sse']),
-    url,
-    headers,
-    auth: auth.optional().meta({
-      description: '`oauth` for a server that people sign in to. Otherwise it follows from `headers`.',
-    }),
-    oauth: oauth.optional(),
-  }),
-  z.strictObject({
-    name,
-    transport: z.literal('stdio'),
-    server: z
-      .string()
-      .meta({ description: 'The name of a server declared under `stdioServers` in the server file.' }),
-  }),
-]);
+export const trust = z.enum(TRUSTS).meta({
+  description:
+    '`first`: the first definition that a tool shows is accepted. `reviewed`: calls of a tool wait, or are denied, until ' +
+    'somebody has accepted its present definition.',
+});
 
-export const shown = z.object({
+const overNetwork = z.strictObject({
+  name,
+  transport: z.enum(['http', 'sse']),
+  url,
+  headers,
+  auth: auth.optional().meta({
+    description: '`oauth` for a server that people sign in to. Otherwise it follows from `headers`.',
+  }),
+  oauth: oauth.optional(),
+  trust: trust.default('first'),
+});
+
+const ofCommand = z.strictObject({
+  name,
+  transport: z.literal('stdio'),
+  server: z
+    .string()
+    .meta({ description: 'The name of a server declared under `stdioServers` in the server file.' }),
+  trust: trust.default('first'),
+});
+
+/** A tool server, or a Connected Tool that carries its own definition. */
+export const serverBody = z.discriminatedUnion('transport', [overNetwork, ofCommand]);
+
+const HOW = 'must be the id of a tool server, unless transport and url or server say how to reach one';
+
+const ofShared = z.strictObject({
+  transport: z.literal('shared').optional().meta({ description: 'May be left out.' }),
+  toolServerId: z.uuid(HOW).meta({ description: 'The id of a tool server that keys share.' }),
+  name: name.optional().meta({ description: 'Without it, the name of the tool server.' }),
+});
+
+export const body = z.discriminatedUnion('transport', [overNetwork, ofCommand, ofShared]);
+
+/** What can be changed of a tool server, and of a Connected Tool that carries its own definition. */
+export const changes = z
+  .strictObject({
+    name: name.optional(),
+    url: url.optional(),
+    headers: headers.nullable().optional().meta({ description: 'Replaces all of them; null removes them.' }),
+    server: z.string().optional().meta({ description: 'The name of another declared stdio server.' }),
+    auth: auth.optional().meta({
+      description: 'Another value than `oauth` ends the sign-ins, and `none` removes the headers too.',
+    }),
+    oauth: oauth.optional().meta({
+      description:
+        'Replaces all of it. A `clientSecret` that is left out stays, unless there is another `clientId`. The next sign-in ' +
+        'may be with another authorization server than the first one was.',
+    }),
+    trust: trust.optional(),
+  })
+  .refine(given => Object.keys(given).length > 0, 'must change something');
+
+/** What is shown of a tool server, and of a Connected Tool. */
+export const shownSource = z.object({
   id: uuid,
   name: z.string(),
   transport: z.enum(TRANSPORTS),
@@ -141,9 +182,12 @@ export const shown = z.object({
     description:
       'The issuer with which somebody first signed in. Another one is refused until an admin accepts it.',
   }),
-  signIn: signInState.nullable().meta({ description: 'The key’s sign-in; null if it has none of its own.' }),
+  signIn: signInState.nullable().meta({
+    description: 'The sign-in of the key, or the one for all keys; null if there is none of that kind.',
+  }),
   createdAt: isoTime,
   updatedAt: isoTime.nullable().meta({ description: 'When it was last changed.' }),
+  trust,
   health: z.object({
     state: z.enum(['idle', 'ready', 'down']),
     error: z.string().nullable(),
@@ -152,3 +196,13 @@ export const shown = z.object({
   sandbox: sandboxShown,
   tools: z.array(z.object({ name: z.string(), drifted: z.boolean() })),
 });
+
+export const shown = shownSource.extend({
+  toolServerId: uuid.nullable().meta({
+    description:
+      'The tool server that it names, whose fields these are; null if it carries its own definition.',
+  }),
+});
+
+/** What came of an attempt to connect. */
+export const tested = z.object({ ok: z.boolean(), error: z.string().nullable(), tools: z.array(z.string()) });

@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { MAX_OPEN_TO, normalEntry, openToFault } from '../../core/approvals/open-to.ts';
 import { MAX_CHANNELS } from '../../core/policy/channel.ts';
 import { endKey } from '../../guard/approvals/end-key.ts';
-import { changeKey, createKey, decryptNotify, noSuchKey } from '../../guard/keys.ts';
+import { changeKey, decryptNotify, noSuchKey } from '../../guard/keys.ts';
 import type { Vault } from '../../guard/secrets.ts';
+import { createKeyWith } from '../../guard/tool-servers/new-key.ts';
 import type { Queries } from '../../store/engine/db.ts';
 import { findLastUses } from '../../store/key-uses.ts';
 import { FORWARDS, findKey, findNamesake, type KeyRecord, listKeys } from '../../store/keys.ts';
@@ -199,11 +200,20 @@ export const keyRoutes: Route[] = [
       notify: fields.notify.default(null),
       forward: fields.forward.default([]),
       openTo: fields.openTo.default([]),
+      toolServers: z
+        .array(z.string().max(64))
+        .max(100)
+        .transform(names => [...new Set(names)])
+        .default([])
+        .meta({
+          description: 'The names of tool servers that the key gets, as Connected Tools of these names.',
+        }),
     }),
     answers: { 201: { description: 'The key.', schema: made } },
     handle: async incoming => {
       const { deps } = incoming.services;
-      const { key, token } = await createKey(deps, actorOf(incoming), incoming.body);
+      const { toolServers, ...input } = incoming.body;
+      const { key, token } = await createKeyWith(deps, actorOf(incoming), toolServers, input);
       const warnings = (await findNamesake(deps.db, key, deps.now())) === null ? [] : [NAMESAKE];
       const body = { ...show(deps.vault, key), key: token, ...(warnings.length > 0 && { warnings }) };
       return Response.json(body, { status: 201, headers: { 'Cache-Control': 'no-store' } });

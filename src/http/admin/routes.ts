@@ -36,6 +36,7 @@ import { suggestRoutes } from './suggest.ts';
 import { toolDefinitionRoutes } from './tool-definitions.ts';
 import { toolReviewRoutes } from './tool-reviews.ts';
 import { presetRoutes } from './tool-server-presets.ts';
+import { toolServerRoutes } from './tool-servers.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export const adminRoutes: Route[] = [
@@ -47,6 +48,7 @@ export const adminRoutes: Route[] = [
   ...connectTicketRoutes,
   ...suggestRoutes,
   ...shadowRoutes,
+  ...toolServerRoutes,
   ...connectedToolRoutes,
   ...toolDefinitionRoutes,
   ...toolReviewRoutes,

@@ -7,14 +7,12 @@ import { keysOpenTo } from '../../guard/people/oauth-codes.ts';
 import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import type { ServerSignInState } from '../../guard/server-sign-ins/server-sign-ins.ts';
 import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
-import {
-  type ConnectedTool,
-  findConnectedTool,
-  findTool,
-  listPersonalTools,
-} from '../../store/connected-tools.ts';
+import { findSource } from '../../guard/tool-servers/sources.ts';
+import { noSuchToolServer } from '../../guard/tool-servers/tool-servers.ts';
+import { type ConnectedTool, findConnectedTool, listPersonalTools } from '../../store/connected-tools.ts';
 import type { OpenKey } from '../../store/people.ts';
 import { listServerSignIns } from '../../store/server-sign-ins.ts';
+import { findToolServer, type ToolSource } from '../../store/tool-servers.ts';
 import { isoOrNull, isoTime, list, uuid } from '../serving/fields.ts';
 import { actorOf, type Incoming, type Route, route, signedInOf } from '../serving/route.ts';
 import type { Services } from '../serving/services.ts';
@@ -42,16 +40,18 @@ const connect = z.object({
 });
 
 const server = z.object({
-  id: uuid.meta({ description: 'The id of the Connected Tool.' }),
+  id: uuid.meta({ description: 'The id of the Connected Tool, or of the tool server that keys share.' }),
   name: z.string(),
   url: z.string(),
-  keyId: uuid,
+  keyId: uuid.meta({ description: 'A key through which you use it; of several, the first by name.' }),
   keyName: z.string(),
   signIn: signInState,
 });
 
 const tag = 'connected tools';
 const path = '/admin/v1/keys/:id/connected-tools/:toolId/connect';
+const serverPath = '/admin/v1/tool-servers/:id/connect';
+const serverTag = 'tool servers';
 const mine = '/admin/v1/me/servers';
 
 export const serverSignInRoutes: Route[] = [
@@ -61,7 +61,9 @@ export const serverSignInRoutes: Route[] = [
     access: 'admin',
     tag,
     summary: 'Begin to sign in to a Connected Tool’s server for the key',
-    description: 'Answers with the address of a page that an admin opens in a browser.',
+    description:
+      'Answers with the address of a page that an admin opens in a browser. A tool server that keys share has one sign-in for ' +
+      'all of them.',
     answers: { 200: { description: 'Where to go.', schema: connect } },
     handle: async incoming => {
       const tool = await keyTool(incoming);
@@ -83,6 +85,30 @@ export const serverSignInRoutes: Route[] = [
     },
   }),
   route({
+    method: 'POST',
+    path: serverPath,
+    access: 'admin',
+    tag: serverTag,
+    summary: 'Begin to sign in to a tool server for all keys that share it',
+    description: 'Answers with the address of a page that an admin opens in a browser.',
+    answers: { 200: { description: 'Where to go.', schema: connect } },
+    handle: async incoming => wayTo(incoming, await sharedServer(incoming), null),
+  }),
+  route({
+    method: 'DELETE',
+    path: serverPath,
+    access: 'admin',
+    tag: serverTag,
+    summary: 'Sign out of a tool server for all keys that share it',
+    description: 'Forgets the tokens, and revokes them at the server if it allows that.',
+    answers: { 204: { description: 'Signed out.' } },
+    handle: async incoming => {
+      const server = await sharedServer(incoming);
+      await incoming.services.serverSignIns.disconnect(actorOf(incoming), server, null);
+      return new Response(null, { status: 204 });
+    },
+  }),
+  route({
     method: 'GET',
     path: mine,
     access: 'own',
@@ -95,13 +121,13 @@ export const serverSignInRoutes: Route[] = [
       const { db } = services.deps;
       const rows = await listServerSignIns(db, person.operatorId);
       const servers = (await personalTools(services, person)).map(({ tool, key }) => ({
-        id: tool.id,
+        id: tool.sourceId,
         name: tool.name,
         url: withoutSecrets(tool.target),
         keyId: key.id,
         keyName: key.name,
         signIn: showSignIn(
-          services.serverSignIns.stateIn(rows.find(each => each.toolId === tool.id) ?? null),
+          services.serverSignIns.stateIn(rows.find(each => each.toolId === tool.sourceId) ?? null),
         ),
       }));
       return Response.json({ servers, nextCursor: null });
@@ -132,7 +158,7 @@ export const serverSignInRoutes: Route[] = [
       const { services, params } = incoming;
       const person = signedInOf(incoming);
       // Whoever may not use the key any more can still sign out.
-      const tool = await findTool(services.deps.db, params['toolId'] ?? '');
+      const tool = await findSource(services.deps.db, params['toolId'] ?? '');
       if (tool?.oauthAs !== 'person') throw noSuchServer();
       await services.serverSignIns.disconnect(actorOf(incoming), tool, person.operatorId);
       return new Response(null, { status: 204 });
@@ -140,36 +166,52 @@ export const serverSignInRoutes: Route[] = [
   }),
 ];
 
-/** A tool for which an admin signs in. */
-async function keyTool({ services, params }: Incoming<unknown, unknown>): Promise<ConnectedTool> {
-  const tool = await findConnectedTool(services.deps.db, params['id'] ?? '', params['toolId'] ?? '');
-  if (tool === null) throw noSuchTool();
-  if (tool.oauthAs === 'key') return tool;
+/** A tool for which an admin signs in; the tool server, if it names one. */
+async function keyTool({ services, params }: Incoming<unknown, unknown>): Promise<ToolSource> {
+  const { db } = services.deps;
+  const tool = await findConnectedTool(db, params['id'] ?? '', params['toolId'] ?? '');
+  const source = tool && (await findSource(db, tool.sourceId));
+  if (source === null) throw noSuchTool();
+  return requireOneSignIn(source, 'This Connected Tool');
+}
+
+async function sharedServer({ services, params }: Incoming<unknown, unknown>): Promise<ToolSource> {
+  const server = await findToolServer(services.deps.db, params['id'] ?? '');
+  if (server === null) throw noSuchToolServer();
+  return requireOneSignIn(server, 'This tool server');
+}
+
+function requireOneSignIn(source: ToolSource, what: string): ToolSource {
+  if (source.oauthAs === 'key') return source;
   throw new GuardError(
     'conflict',
-    tool.oauthAs === null
-      ? 'This Connected Tool does not use OAuth.'
+    source.oauthAs === null
+      ? `${what} does not use OAuth.`
       : 'Everybody signs in to this server for themselves.',
   );
 }
 
-/** The tools that a person signs in to: those of keys that are open to them. */
+/** The tools that a person signs in to: those of keys that are open to them, each server once. */
 async function personalTools(
   { deps }: Services,
   person: SignedIn,
 ): Promise<{ tool: ConnectedTool; key: OpenKey }[]> {
   const [tools, keys] = await Promise.all([listPersonalTools(deps.db), keysOpenTo(deps, person)]);
-  return tools.flatMap(tool => {
-    const key = keys.find(({ id }) => id === tool.keyId);
-    return key === undefined ? [] : { tool, key };
-  });
+  const found = new Map<string, { tool: ConnectedTool; key: OpenKey }>();
+  // A server that several of the keys share has one sign-in of this person.
+  for (const key of keys)
+    for (const tool of tools)
+      if (tool.keyId === key.id && !found.has(tool.sourceId)) found.set(tool.sourceId, { tool, key });
+  return [...found.values()].sort((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
 }
 
 async function personalTool(
   { services, params }: Incoming<unknown, unknown>,
   person: SignedIn,
 ): Promise<ConnectedTool> {
-  const found = (await personalTools(services, person)).find(({ tool }) => tool.id === params['toolId']);
+  const found = (await personalTools(services, person)).find(
+    ({ tool }) => tool.sourceId === params['toolId'],
+  );
   if (found === undefined) throw noSuchServer();
   return found.tool;
 }
@@ -181,7 +223,7 @@ function noSuchServer(): GuardError {
 /** A page of ours, which says where the sign-in leads before anybody goes there. */
 async function wayTo(
   { services }: Incoming<unknown, unknown>,
-  tool: ConnectedTool,
+  tool: ToolSource,
   personId: string | null,
 ): Promise<Response> {
   const body: z.output<typeof connect> = { url: await services.serverSignIns.ticket(tool, personId) };

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { acceptDrift, acceptOfTool } from '../../guard/tool-servers/accept.ts';
 import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
+import { findConnectedTool } from '../../store/connected-tools.ts';
 import { listDefinitions } from '../../store/tool-definitions.ts';
 import { isoOrNull, isoTime, list } from '../serving/fields.ts';
 import { actorOf, type Route, route } from '../serving/route.ts';
@@ -31,9 +32,9 @@ export const toolDefinitionRoutes: Route[] = [
     summary: 'List tool definitions as accepted, and as they are now if they changed',
     answers: { 200: { description: 'Definitions.', schema: list('definitions', definition) } },
     handle: async ({ services, params }) => {
-      const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
-      if (upstream === null) throw noSuchTool();
-      const rows = await listDefinitions(services.deps.db, upstream.tool.id);
+      const tool = await findConnectedTool(services.deps.db, params['id'] ?? '', params['toolId'] ?? '');
+      if (tool === null) throw noSuchTool();
+      const rows = await listDefinitions(services.deps.db, tool.sourceId);
       const definitions = rows.map(row => ({
         name: row.toolName,
         accepted: JSON.parse(row.definition),

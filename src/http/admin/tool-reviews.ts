@@ -3,11 +3,12 @@
 
 import { z } from 'zod';
 import { FINDING_KINDS } from '../../core/definitions/finding.ts';
-import { acceptOfServer, noSuchToolServer } from '../../guard/tool-servers/accept.ts';
+import { acceptOfServer } from '../../guard/tool-servers/accept.ts';
 import { acceptedTools } from '../../guard/tool-servers/accepted.ts';
 import { noSuchTool } from '../../guard/tool-servers/connected-tools.ts';
 import { reviewTools } from '../../guard/tool-servers/review.ts';
 import { findSource } from '../../guard/tool-servers/sources.ts';
+import { noSuchToolServer } from '../../guard/tool-servers/tool-servers.ts';
 import { findConnectedTool } from '../../store/connected-tools.ts';
 import { listReviewed } from '../../store/definition-reviews.ts';
 import { findToolServer, type ToolSource } from '../../store/tool-servers.ts';

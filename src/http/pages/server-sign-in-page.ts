@@ -10,7 +10,8 @@ interface BeginPage {
   serverName: string;
   /** The server's own host, by which people recognise it. */
   host: string;
-  keyName: string;
+  /** Null for a server that keys share. */
+  keyName: string | null;
   /** Who signs in; null for the key. */
   as: string | null;
   /** Where the sign-in leads, and what it asks for. */
@@ -20,11 +21,13 @@ interface BeginPage {
 }
 
 export function beginPage({ ticket, serverName, host, keyName, as, way, status }: BeginPage): Response {
+  const through =
+    keyName === null ? html`any key that has this server` : html`the key <b>${named(keyName)}</b>`;
   const whose =
     as === null
-      ? html`Everybody who uses the key <b>${named(keyName)}</b> will act at this server with the account that you
+      ? html`Everybody who uses ${through} will act at this server with the account that you
 sign in with.`
-      : html`Calls through the key <b>${named(keyName)}</b> that are made for you, <b>${named(as)}</b>, will act at this
+      : html`Calls through ${through} that are made for you, <b>${named(as)}</b>, will act at this
 server with the account that you sign in with. Nobody else’s will.`;
   const changed = { status, message: 'The server says something else now than before. Look again.' };
   return formPage(

@@ -7,8 +7,9 @@ import { z } from 'zod';
 import { GuardError } from '../../core/errors.ts';
 import { requireSignIn } from '../../guard/people/acting.ts';
 import { requireRole, type SignedIn } from '../../guard/people/sign-ins.ts';
-import { findTool } from '../../store/connected-tools.ts';
+import { findSource } from '../../guard/tool-servers/sources.ts';
 import type { Role } from '../../store/operators.ts';
+import type { ToolSource } from '../../store/tool-servers.ts';
 import { operatorServices, signedInOperator } from '../serving/auth.ts';
 import { readServerCookie, serverCookie } from '../serving/cookie.ts';
 import { STATUS } from '../serving/errors.ts';
@@ -103,9 +104,9 @@ export const serverPageRoutes: Route[] = [
     answers: { 200: { description: 'The document.', schema: z.looseObject({ client_id: z.string() }) } },
     handle: async ({ services, params }) => {
       const toolId = /^([\w-]{1,64})\.json$/.exec(params['document'] ?? '')?.[1] ?? '';
-      const tool = await findTool(services.deps.db, toolId);
+      const tool = await findSource(services.deps.db, toolId);
       if (tool?.oauthAs == null) throw new GuardError('not_found', 'No client has this id.');
-      return Response.json(services.serverSignIns.documentFor(tool.id), {
+      return Response.json(services.serverSignIns.documentFor(tool.sourceId), {
         headers: { 'Cache-Control': 'max-age=300' },
       });
     },
@@ -140,9 +141,14 @@ function callback(path: string, summary: string): Route {
           throw new GuardError('forbidden', 'You are not signed in here any more. Sign in, and begin again.');
         return requireSignIn({ ...deps, db }, visitor.operator, neededFor(visitor.operator, owner));
       });
-      return personId === null ? seeOther(`/dashboard/keys/${tool.keyId}`) : closePage(tool.name);
+      return personId === null ? seeOther(pageOf(tool)) : closePage(tool.name);
     },
   });
+}
+
+/** The page of the dashboard on which an admin begins to sign in. */
+export function pageOf({ toolServerId, keyId }: Pick<ToolSource, 'toolServerId' | 'keyId'>): string {
+  return toolServerId === null ? `/dashboard/keys/${keyId}` : `/dashboard/tool-servers/${toolServerId}`;
 }
 
 /** The page from which a person leaves. */

@@ -8,7 +8,8 @@ import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
 import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { disconnectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
-import { editTool, type ToolChanges } from '../../../src/guard/tool-servers/edit-tool.ts';
+import { editTool } from '../../../src/guard/tool-servers/edit-tool.ts';
+import type { SourceChanges } from '../../../src/guard/tool-servers/source-fields.ts';
 import type { OAuthSettings } from '../../../src/guard/tool-servers/source-secrets.ts';
 import { type ConnectedTool, findTool, removeConnectedTool } from '../../../src/store/connected-tools.ts';
 import { removeOperator } from '../../../src/store/operators.ts';
@@ -44,7 +45,7 @@ await onEachEngine(store => {
   };
   const signIn = async (signIns: ServerSignIns, tool: ConnectedTool, personId: string | null = null) =>
     (await begin(signIns, tool, personId)).finish();
-  const edit = (tool: ConnectedTool, changes: ToolChanges) =>
+  const edit = (tool: ConnectedTool, changes: SourceChanges) =>
     editTool(deps(), 'admin', rules, tool.keyId, tool.id, changes);
   const rowOf = (tool: ConnectedTool, personId = '') => findServerSignIn(store.db, tool.id, personId);
   /** Answers requests for tokens only after `meanwhile`. */
