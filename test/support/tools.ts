@@ -12,8 +12,8 @@ const folder = process.env['TOOLGATE_TEST_TOOLS'] ?? '';
 export const tool = (name: Tool): string | null =>
   Bun.which(name, { PATH: [folder, process.env['PATH']].join(':') });
 
-/** Schemas that `.ci/tools` puts beside the programs. */
-export function toolFolder(name: 'kubernetes-schemas' | 'operator-schemas'): string | null {
+/** Schemas, and tool servers of PyPI, that `.ci/tools` puts beside the programs. */
+export function toolFolder(name: 'kubernetes-schemas' | 'operator-schemas' | 'mcp-servers'): string | null {
   const path = join(folder, name);
   return folder !== '' && existsSync(path) ? path : null;
 }
