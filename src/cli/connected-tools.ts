@@ -43,6 +43,6 @@ function names(list: readonly ConnectedTool[]): string {
 }
 
 /** The URL of a remote server, or the name of a declared command. */
-export function targetOf({ url, server }: ConnectedTool): string {
+export function targetOf({ url, server }: Pick<ConnectedTool, 'url' | 'server'>): string {
   return visible(url ?? server ?? '');
 }

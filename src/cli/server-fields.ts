@@ -19,6 +19,7 @@ export interface TargetOptions extends OAuthOptions {
   sse?: boolean;
   stdio?: string;
   header?: string[];
+  trust?: Trust;
 }
 
 export interface ChangeOptions extends Omit<OAuthOptions, 'oauth'> {
@@ -29,17 +30,23 @@ export interface ChangeOptions extends Omit<OAuthOptions, 'oauth'> {
   headers?: boolean;
   /** False with --no-oauth. */
   oauth?: OAuthOptions['oauth'] | false;
+  trust?: Trust;
 }
+
+type Trust = ConnectedTool['trust'];
+const TRUSTS: readonly Trust[] = ['first', 'reviewed'];
 
 const HEADER = 'a header for every request to it, "Name: value"; stored encrypted';
 
-export function withTarget(made: Command, whose: string): Command {
+/** `trust` is the one that is meant where none is given, if it is not the API's own. */
+export function withTarget(made: Command, whose: string, trust?: Trust): Command {
   return withOAuth(
     made
       .option('--url <url>', 'its MCP endpoint')
       .option('--sse', 'it speaks the older HTTP+SSE transport')
       .option('--stdio <server>', 'the name of a command declared in the server file')
-      .option('--header <header...>', HEADER),
+      .option('--header <header...>', HEADER)
+      .addOption(trustOption().default(trust)),
     whose,
   );
 }
@@ -49,8 +56,15 @@ export function withChanges(made: Command, whose: string): Command {
     .option('--name <name>', 'the prefix of its tools from now on; policies have to name it')
     .option('--url <url>', 'its MCP endpoint from now on')
     .option('--header <header...>', `${HEADER}, in place of all headers before`)
-    .option('--no-headers', 'remove its headers');
+    .option('--no-headers', 'remove its headers')
+    .addOption(trustOption());
   return withOAuth(made, whose).option('--no-oauth', 'it wants no OAuth any more');
+}
+
+function trustOption(): Option {
+  const what =
+    'whether the first definition that a tool shows is accepted (first), or somebody has to look (reviewed)';
+  return new Option('--trust <trust>', what).choices(TRUSTS);
 }
 
 function withOAuth(made: Command, whose: string): Command {
@@ -65,7 +79,8 @@ function withOAuth(made: Command, whose: string): Command {
 
 /** What the API is told about a new server, but for its name. */
 export async function fieldsOf(io: IO, options: TargetOptions): Promise<Record<string, unknown>> {
-  return { ...targetIn(options), ...(await oauthIn(io, options)) };
+  const { trust } = options;
+  return { ...targetIn(options), ...(trust && { trust }), ...(await oauthIn(io, options)) };
 }
 
 function targetIn({ url, sse, stdio, header, oauth }: TargetOptions): Record<string, unknown> {
@@ -117,10 +132,11 @@ export async function changesOf(
   server: Pick<ConnectedTool, 'oauth'>,
   options: ChangeOptions,
 ): Promise<Record<string, unknown>> {
-  const { name, url, header, headers } = options;
+  const { name, url, header, headers, trust } = options;
   return {
     ...(name !== undefined && { name }),
     ...(url !== undefined && { url }),
+    ...(trust !== undefined && { trust }),
     ...(headers === false && { headers: null }),
     ...headersIn(header),
     ...(await oauthChanges(io, server, options)),

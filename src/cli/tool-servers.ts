@@ -1,21 +1,17 @@
-// Finds tool servers by name or id, and what is known of one, for the commands of `toolgate servers`.
+// Finds tool servers by name or id, for the commands of `toolgate servers`.
 
-import type { ConnectedTool } from '../core/api/resources.ts';
+import type { ToolServer } from '../core/api/resources.ts';
 import { didYouMean } from '../core/text/did-you-mean.ts';
 import { CliError, EXIT } from './exit.ts';
 import type { Http } from './http.ts';
 
-export type ToolServer = Omit<ConnectedTool, 'keyId'> & { trust: 'first' | 'reviewed'; keys: number };
-export interface ToolServerUse {
-  keyId: string;
-  keyName: string;
-  connectedToolId: string;
-  name: string;
-}
+/** The most that the API gives of tool servers, and of their tools, in one page. */
+export const PAGE = 200;
 
 export async function allServers(http: Http): Promise<ToolServer[]> {
   const found: ToolServer[] = [];
-  for await (const each of http.all<ToolServer>('/tool-servers', 'toolServers')) found.push(each);
+  const all = http.all<ToolServer>('/tool-servers', 'toolServers', { limit: PAGE });
+  for await (const each of all) found.push(each);
   return found;
 }
 
@@ -34,9 +30,4 @@ export async function foundServer(
       )}`,
     );
   return { path: `/tool-servers/${server.id}`, server };
-}
-
-/** The Connected Tools that name a server, the first thousand of them. */
-export async function usesOf(http: Http, path: string): Promise<ToolServerUse[]> {
-  return (await http.get<{ uses: ToolServerUse[] }>(path)).uses;
 }

@@ -2,7 +2,7 @@
 // registered here begins with the trust `reviewed`: nobody's agent calls a tool at which nobody has looked.
 
 import { type Command, Option } from 'commander';
-import type { ServerFile, ToolServerPreset } from '../../core/api/resources.ts';
+import type { ServerFile, ToolServer, ToolServerPreset } from '../../core/api/resources.ts';
 import { didYouMean } from '../../core/text/did-you-mean.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { command } from '../help.ts';
@@ -18,14 +18,12 @@ import {
   withTarget,
 } from '../server-fields.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
-import { foundServer, type ToolServer } from '../tool-servers.ts';
+import { foundServer } from '../tool-servers.ts';
 
-const TRUST = ['first', 'reviewed'] as const;
 const WHOSE = 'all keys';
 
 interface AddOptions extends AdminOptions, TargetOptions {
   preset?: string;
-  trust: (typeof TRUST)[number];
 }
 
 export function presetsCommand(io: IO): Command {
@@ -61,26 +59,20 @@ export function addCommand(io: IO): Command {
     'toolgate servers add files --stdio files     # declared under stdioServers in toolgate.yaml',
   ];
   const what =
-    'Register a tool server, which any number of keys can share. Calls of its tools wait until somebody has\n' +
+    'Register a tool server, which any number of keys can share. Calls of its tools wait until somebody has ' +
     'accepted their definitions, unless --trust first is given.';
   const made = command('add', what, examples)
     .argument('<name>', 'its name, or that of a preset: lower-case letters, digits and "-"')
     .option('--preset <preset>', 'begin with this preset, under another name');
-  withTarget(made, WHOSE)
-    .addOption(
-      new Option('--trust <trust>', 'whether the first definition that a tool shows is accepted by itself')
-        .choices(TRUST)
-        .default('reviewed'),
-    )
-    // What the API calls the command of a Connected Tool.
-    .addOption(new Option('--server <server>').hideHelp());
+  // What the API calls the command of a server.
+  withTarget(made, WHOSE, 'reviewed').addOption(new Option('--server <server>').hideHelp());
   return withAdmin(made).action(async (name: string, options: AddOptions & { server?: string }) => {
     const http = asAdmin(io, options);
     const { server: declaredAs, ...rest } = options;
     const given: AddOptions = declaredAs === undefined ? rest : { ...rest, stdio: declaredAs };
     const preset = await presetOf(http, name, given);
     const fields = await fieldsOf(io, preset === null ? given : await withPreset(http, preset, given));
-    const server = await http.post<ToolServer>('/tool-servers', { name, trust: options.trust, ...fields });
+    const server = await http.post<ToolServer>('/tool-servers', { name, ...fields });
     if (options.json) return printJson(io, server);
     say(io, `Tool server "${name}" is registered.`);
     if (preset !== null) sayNeeds(io, preset);
@@ -170,23 +162,14 @@ export function editCommand(io: IO): Command {
     'toolgate servers edit github --trust reviewed',
   ];
   const what =
-    'Change a tool server, for all keys that have it. What is not named stays as it is, and so do the accepted\n' +
+    'Change a tool server, for all keys that have it. What is not named stays as it is, and so do the accepted ' +
     'definitions. Another address, another client id or another --oauth ends its sign-ins.';
   const made = command('edit', what, examples).argument('<server>', 'the tool server, by name or id');
-  withChanges(made, WHOSE).addOption(
-    new Option(
-      '--trust <trust>',
-      'whether the first definition that a tool shows is accepted by itself',
-    ).choices(TRUST),
-  );
-  return withAdmin(made).action(
-    async (nameOrId: string, options: AdminOptions & ChangeOptions & Partial<Pick<AddOptions, 'trust'>>) => {
+  return withAdmin(withChanges(made, WHOSE)).action(
+    async (nameOrId: string, options: AdminOptions & ChangeOptions) => {
       const http = asAdmin(io, options);
       const { path, server } = await foundServer(http, nameOrId);
-      const changes = {
-        ...(await changesOf(io, server, options)),
-        ...(options.trust && { trust: options.trust }),
-      };
+      const changes = await changesOf(io, server, options);
       const fields = Object.keys(changes);
       if (fields.length === 0) throw usageError('Nothing to change; see toolgate servers edit --help.');
       const changed = await http.patch<ToolServer>(path, changes);

@@ -1,13 +1,13 @@
 // toolgate servers connect and share: which keys have a tool server. tools.ts lists and removes what a key has.
 
 import type { Command } from 'commander';
-import type { ConnectedTool } from '../../core/api/resources.ts';
+import type { ConnectedTool, ToolServer } from '../../core/api/resources.ts';
 import { foundTool, pathOf } from '../connected-tools.ts';
 import { command } from '../help.ts';
 import { type IO, say } from '../io.ts';
 import { printJson, quoted } from '../print.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
-import { foundServer, type ToolServer } from '../tool-servers.ts';
+import { foundServer } from '../tool-servers.ts';
 
 export function connectCommand(io: IO): Command {
   const examples = [
@@ -33,7 +33,7 @@ export function connectCommand(io: IO): Command {
 
 export function shareCommand(io: IO): Command {
   const what =
-    'Make a tool server of a Connected Tool, for other keys to share. The key keeps it, without a gap; its\n' +
+    'Make a tool server of a Connected Tool, for other keys to share. The key keeps it, without a gap; its ' +
     'definitions, their acceptance and its sign-ins become those of the tool server.';
   const made = command('share', what, ['toolgate servers share ci github'])
     .argument('<key>', 'the key, by name or id')

@@ -10,13 +10,11 @@ import type { Http } from '../http.ts';
 import { type IO, readText, say, shownFile } from '../io.ts';
 import { printJson } from '../print.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
-
-/** The most that the API gives in one page. */
-const PAGE = 200;
+import { PAGE } from '../tool-servers.ts';
 
 export function lockCommand(io: IO): Command {
   const what =
-    'Print a line "server tool digest" for every accepted definition. While TOOLGATE_TOOLS_LOCK names such a file,\n' +
+    'Print a line "server tool digest" for every accepted definition. While TOOLGATE_TOOLS_LOCK names such a file, ' +
     'no other definition is accepted.';
   const examples = [
     'toolgate servers lock > toolgate.lock',

@@ -3,7 +3,7 @@
 // definition by then.
 
 import type { Command } from 'commander';
-import type { ReviewedTool } from '../../core/api/resources.ts';
+import type { ReviewedTool, ToolServer, WholeToolServer } from '../../core/api/resources.ts';
 import { visible } from '../../core/text/visible.ts';
 import { targetOf } from '../connected-tools.ts';
 import { acceptedBy, findingLines, isUnaccepted, showTool } from '../definitions-shown.ts';
@@ -15,11 +15,10 @@ import { printJson, printTable, quoted } from '../print.ts';
 import { signInOf } from '../server-sign-in.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 import { table } from '../table.ts';
-import { foundServer, type ToolServer, type ToolServerUse, usesOf } from '../tool-servers.ts';
+import { foundServer, PAGE } from '../tool-servers.ts';
 
 const SERVER = 'the tool server, by name or id';
-/** The most that the API gives in one page, and that it accepts at once. */
-const PAGE = 200;
+/** The most that the API accepts at once. */
 const MOST_AT_ONCE = 1000;
 
 async function toolsOf(http: Http, path: string): Promise<ReviewedTool[]> {
@@ -32,14 +31,14 @@ async function toolsOf(http: Http, path: string): Promise<ReviewedTool[]> {
 export function showCommand(io: IO): Command {
   const examples = ['toolgate servers show github', 'toolgate servers show github create_issue'];
   const what =
-    'Show a tool server: its tools, what was found in their definitions, who accepted them, and for how many keys\n' +
+    'Show a tool server: its tools, what was found in their definitions, who accepted them, and for how many keys ' +
     'their calls are held. With the name of a tool: its definition, or what changed in it.';
   const made = command('show', what, examples)
     .argument('<server>', SERVER)
     .argument('[tool...]', 'tools by their own names; without one, all of them in short');
   return withAdmin(made).action(async (nameOrId: string, names: string[], options: AdminOptions) => {
     const http = asAdmin(io, options);
-    const { path, server } = await foundServer(http, nameOrId);
+    const { path } = await foundServer(http, nameOrId);
     const tools = await toolsOf(http, path);
     if (names.length > 0) {
       const named = names.map(name => toolNamed(tools, name));
@@ -47,9 +46,9 @@ export function showCommand(io: IO): Command {
       for (const each of named) showTool(io, each);
       return;
     }
-    const uses = await usesOf(http, path);
-    if (options.json) return printJson(io, { ...server, uses, tools });
-    io.stdout.write(table(linesOf(server, uses)));
+    const server = await http.get<WholeToolServer>(path);
+    if (options.json) return printJson(io, { ...server, tools });
+    io.stdout.write(table(linesOf(server)));
     io.stdout.write('\n');
     showTools(io, tools);
   });
@@ -57,8 +56,8 @@ export function showCommand(io: IO): Command {
 
 const MOST_KEYS = 20;
 
-function linesOf(server: ToolServer, uses: readonly ToolServerUse[]): string[][] {
-  const { health } = server;
+function linesOf(server: WholeToolServer): string[][] {
+  const { health, uses } = server;
   const keys = uses
     .slice(0, MOST_KEYS)
     .map(({ keyName, name }) =>
@@ -128,7 +127,7 @@ export function acceptCommand(io: IO): Command {
     'toolgate servers accept github create_issue --digest 9f86d081…',
   ];
   const what =
-    'Accept definitions of tools, for all keys that have the server. They are shown first. What is accepted is what\n' +
+    'Accept definitions of tools, for all keys that have the server. They are shown first. What is accepted is what ' +
     'was shown: if the server shows another definition by then, nothing is accepted.';
   const made = command('accept', what, examples)
     .argument('<server>', SERVER)

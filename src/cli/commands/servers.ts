@@ -3,17 +3,16 @@
 // keys have one, and servers-sign-in.ts the sign-in of all of them.
 
 import type { Command } from 'commander';
-import type { ToolTest } from '../../core/api/resources.ts';
+import type { ToolServer, ToolTest, WholeToolServer } from '../../core/api/resources.ts';
 import { visible } from '../../core/text/visible.ts';
 import { targetOf } from '../connected-tools.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
-import { type ListOptions, printList, withList } from '../list.ts';
-import { printJson, quoted } from '../print.ts';
+import { printJson, printTable, quoted } from '../print.ts';
 import { signInOf } from '../server-sign-in.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
-import { foundServer, type ToolServer, usesOf } from '../tool-servers.ts';
+import { allServers, foundServer } from '../tool-servers.ts';
 import { addCommand, editCommand, presetsCommand } from './servers-add.ts';
 import { connectCommand, shareCommand } from './servers-keys.ts';
 import { lockCommand } from './servers-lock.ts';
@@ -50,12 +49,13 @@ export function build(io: IO): Command {
 
 function listCommand(io: IO): Command {
   const made = command('list', 'List tool servers, by name.', ['toolgate servers list']);
-  return withAdmin(withList(made)).action((options: AdminOptions & ListOptions) =>
-    printList<ToolServer>(io, asAdmin(io, options), options, {
-      path: '/tool-servers',
-      plural: 'toolServers',
-      nothing: 'There are no tool servers; `toolgate servers add` registers one.',
-      columns: [
+  return withAdmin(made).action(async (options: AdminOptions) => {
+    const servers = await allServers(asAdmin(io, options));
+    if (options.json) return printJson(io, servers);
+    printTable(
+      io,
+      servers,
+      [
         ['NAME', server => visible(server.name)],
         ['TRANSPORT', server => server.transport],
         ['TARGET', targetOf],
@@ -65,8 +65,9 @@ function listCommand(io: IO): Command {
         ['TOOLS', server => String(server.tools.length)],
         ['SIGN-IN', signInOf],
       ],
-    }),
-  );
+      'There are no tool servers; `toolgate servers add` registers one.',
+    );
+  });
 }
 
 function healthOf({ health }: ToolServer): string {
@@ -103,7 +104,7 @@ function removeCommand(io: IO): Command {
   return withAdmin(made).action(async (nameOrId: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
     const { path, server } = await foundServer(http, nameOrId);
-    const uses = server.keys === 0 ? [] : await usesOf(http, path);
+    const { uses } = await http.get<WholeToolServer>(path);
     if (uses.length > 0)
       throw new CliError(EXIT.failed, `Keys have "${server.name}". Remove it from them first:`, {
         list: uses.map(({ keyName, name }) => `toolgate tools remove ${quoted(keyName)} ${quoted(name)}`),

@@ -28,6 +28,9 @@ export type Session = Answers['GET /admin/v1/sessions']['sessions'][number];
 /** What a run has read. */
 export type Run = Answers['GET /admin/v1/runs']['runs'][number];
 export type ConnectedTool = Answers['GET /admin/v1/keys/{id}/connected-tools']['connectedTools'][number];
+/** A server that keys share. */
+export type ToolServer = Answers['GET /admin/v1/tool-servers']['toolServers'][number];
+export type WholeToolServer = Answers['GET /admin/v1/tool-servers/{id}'];
 /** A tool of a server, as it is looked at before somebody accepts it. */
 export type ReviewedTool = Answers['GET /admin/v1/tool-servers/{id}/tools']['tools'][number];
 /** An accepted definition, as a lock file names it. */
