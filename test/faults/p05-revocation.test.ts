@@ -1,14 +1,16 @@
 // P5: once a revocation (of a session, of a person's connection, or of a key with its sessions), a policy change or a
-// change of the person's groups has been answered,
+// change of the person's groups has been answered, or a list of tools with a definition that nobody has accepted,
 // no check is allowed by what it ended: not in the process that answered, not in another one on the same
 // PostgreSQL. The strict form compares commit times inside PostgreSQL: no allow was committed after the
 // revocation, not even of requests that were under way. The mutants drop the locks and trust their memory.
 
 import { afterAll, describe, expect, test } from 'bun:test';
+import { Reviewing, tool } from '../mcp/reviewing.ts';
 import { connected, newClient, startOAuth } from '../oauth/connect.ts';
 import { newPerson, type Person } from '../operators/people.ts';
 import { figures, sql, until, verdictOf, withMutant } from '../support/faults.ts';
-import { type Answer, type Load, startLoad } from '../support/load.ts';
+import { type Answer, type Load, type Sent, startLoad } from '../support/load.ts';
+import { envelope } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -33,6 +35,9 @@ interface Ending {
   /** For the strict form: the rows that the ending changed, and the allows that it should have stopped. */
   ended: string;
   allows: string;
+  /** The tool that is called through `/mcp`; else `/v1/check` is asked. */
+  tool?: string;
+  close?: () => Promise<void>;
 }
 
 const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
@@ -83,7 +88,45 @@ const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
       allows: `session_id = '${sessionId}'`,
     };
   },
+  /** A tool of a reviewed server changes. */
+  definition: service =>
+    called(service, { trust: 'reviewed', before: [tool('a')], after: [tool('a', { title: 'A' })] }),
+  /** A trusted server hides something in a tool. */
+  hidden: service =>
+    called(service, { trust: 'first', before: [tool('a')], after: [tool('a', { title: 'A\u200b' })] }),
+  /** Another server of the key begins to show a tool that looks like this one. */
+  lookAlike: service =>
+    called(service, { trust: 'first', before: [tool('a')], other: true, after: [tool('\u0430')] }),
 };
+
+interface Shown {
+  trust: 'first' | 'reviewed';
+  before: object[];
+  after: object[];
+  /** It is another server that shows what comes after. */
+  other?: true;
+}
+
+/** The tool `a` of a server, and what ends that it is callable. */
+async function called(service: TestService, { trust, before, after, other }: Shown): Promise<Ending> {
+  const world = await Reviewing.start(service);
+  const server = await world.connect('up', before, trust);
+  const changing = other ? await world.connect('other', []) : server;
+  await world.client.tools();
+  if (trust === 'reviewed') await world.accept(server, await world.tools(server));
+  const changed = changing.path.split('/').at(-1);
+  return {
+    tokens: [world.key],
+    end: async () => {
+      changing.upstream.options.tools = after;
+      return world.client.request('tools/list');
+    },
+    ended: `tool_definitions WHERE connected_tool_id = '${changed}'`,
+    allows: `key_id = '${world.keyId}'`,
+    tool: 'up__a',
+    close: () => world.end(),
+  };
+}
 
 interface Connectable {
   person: Person;
@@ -147,11 +190,21 @@ const TRUSTING_PEOPLE: Patch[] = [
     replace: '',
   },
 ];
+const TRUSTING_DEFINITIONS: Patch[] = [
+  {
+    file: 'src/guard/check/facts.ts',
+    find: 'const facts = new DefinitionFacts(await shownDefinitions(tx, [...ids], [...names]), lock);',
+    replace:
+      "const rows = await ((globalThis as any)[[...ids].join(' ')] ??= shownDefinitions(tx, [...ids], [...names]));\n" +
+      '    const facts = new DefinitionFacts(rows, lock);',
+  },
+];
 /** What each can break. A connection is a session, so its mutants are those of sessions. */
 const MEMORY: [kinds: string[], patches: Patch[]][] = [
   [['session', 'key'], TRUSTING],
   [['policy'], CACHED_POLICY],
   [['person'], TRUSTING_PEOPLE],
+  [['definition', 'hidden', 'lookAlike'], TRUSTING_DEFINITIONS],
 ];
 const ALL = Object.keys(KINDS);
 const KEPT: Found = { rounds: ROUNDS, late: 0, lateCommits: 0 };
@@ -257,6 +310,7 @@ async function measureKind(
   while (found.rounds < rounds && !(isMutant && tooLate(found) > 0)) {
     const ending = await KINDS[kind]!(first);
     const { checked, late } = await endUnderLoad(services, ending);
+    await ending.close?.();
     found.rounds++;
     found.late += late;
     operations += checked;
@@ -278,8 +332,8 @@ async function endUnderLoad(
   ending: Ending,
 ): Promise<{ checked: number; late: number }> {
   const answers: Answer[] = [];
-  const loads = services.map(service => keepChecking(service, ending.tokens, answer => answers.push(answer)));
-  const allowed = () => answers.filter(answer => verdictOf(answer)?.decision === 'allow').length;
+  const loads = services.map(service => keepChecking(service, ending, answer => answers.push(answer)));
+  const allowed = () => answers.filter(isAllowed).length;
   await until('allows before the end', () => allowed() > 3 * CONNECTIONS * services.length);
   const { status } = await ending.end();
   const endedAt = performance.now();
@@ -287,16 +341,42 @@ async function endUnderLoad(
   if (status >= 300) throw new Error(`the ending itself was answered with ${status}`);
   await until('answers after the end', () => after().length > 3 * CONNECTIONS * services.length);
   await Promise.all(loads.map(load => load.stop()));
-  const late = after().filter(answer => verdictOf(answer)?.decision === 'allow').length;
+  const late = after().filter(isAllowed).length;
   return { checked: answers.length, late };
 }
 
-function keepChecking(service: TestService, tokens: string[], answered: (answer: Answer) => void): Load {
-  const body = JSON.stringify({ serverName: 'files', toolName: 'read' });
+/** A call through `/mcp` has run, then. */
+function isAllowed(answer: Answer): boolean {
+  const ran = answer.text.includes('"jsonrpc"') && JSON.parse(answer.text).result?.content?.[0]?.text === RAN;
+  return ran || verdictOf(answer)?.decision === 'allow';
+}
+
+/** What the recording server answers to a call without arguments. */
+const RAN = '{}';
+const CALL = 'Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n';
+
+function keepChecking(
+  service: TestService,
+  { tokens, tool: name }: Ending,
+  answered: (answer: Answer) => void,
+): Load {
+  const sent: Omit<Sent, 'token'> =
+    name === undefined
+      ? { body: JSON.stringify({ serverName: 'files', toolName: 'read' }) }
+      : {
+          path: '/mcp',
+          headers: `${CALL}Mcp-Method: tools/call\r\nMcp-Name: ${name}\r\n`,
+          body: JSON.stringify({
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'tools/call',
+            params: { name, _meta: envelope() },
+          }),
+        };
   return startLoad({
     connections: CONNECTIONS,
     url: () => service.url,
-    next: connection => ({ token: tokens[connection % tokens.length]!, body }),
+    next: connection => ({ token: tokens[connection % tokens.length]!, ...sent }),
     answered,
   });
 }

@@ -1,12 +1,16 @@
-// A small load of checks over keep-alive connections, one request at a time on each. Plain sockets: the test
-// knows when a request was sent, and nothing is resent behind its back, as `fetch` does. What the answers
-// mean is left to the tests.
+// A small load of checks, or of other requests, over keep-alive connections, one request at a time on each. Plain sockets:
+// the test knows when a request was sent, and nothing is resent behind its back, as `fetch` does. What the answers mean is
+// left to the tests.
 
 import type { Socket } from 'bun';
 
 export interface Sent {
   token: string;
   body: string;
+  /** Where it goes, if that is not `/v1/check`. */
+  path?: string;
+  /** Further headers, by line. */
+  headers?: string;
 }
 
 export interface Answer {
@@ -133,9 +137,9 @@ export class Wire {
   }
 
   /** The answer, or null when the connection ended before it was whole. */
-  ask({ token, body }: Sent): Promise<Answer | null> {
+  ask({ token, body, path = '/v1/check', headers = '' }: Sent): Promise<Answer | null> {
     const head =
-      `POST /v1/check HTTP/1.1\r\nHost: ${this.#host}\r\nAuthorization: Bearer ${token}\r\n` +
+      `POST ${path} HTTP/1.1\r\nHost: ${this.#host}\r\nAuthorization: Bearer ${token}\r\n${headers}` +
       `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
     return new Promise(resolve => {
       this.#waiting = { token, sentAt: performance.now(), resolve };
