@@ -9,8 +9,8 @@ import { Reviewing, tool } from '../mcp/reviewing.ts';
 import { connected, newClient, startOAuth } from '../oauth/connect.ts';
 import { newPerson, type Person } from '../operators/people.ts';
 import { figures, sql, until, verdictOf, withMutant } from '../support/faults.ts';
-import { type Answer, type Load, type Sent, startLoad } from '../support/load.ts';
-import { envelope } from '../support/mcp.ts';
+import { type Answer, type Load, startLoad } from '../support/load.ts';
+import { callOf, hasRun } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import { need } from '../support/need.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
@@ -345,38 +345,19 @@ async function endUnderLoad(
   return { checked: answers.length, late };
 }
 
-/** A call through `/mcp` has run, then. */
-function isAllowed(answer: Answer): boolean {
-  const ran = answer.text.includes('"jsonrpc"') && JSON.parse(answer.text).result?.content?.[0]?.text === RAN;
-  return ran || verdictOf(answer)?.decision === 'allow';
-}
-
-/** What the recording server answers to a call without arguments. */
-const RAN = '{}';
-const CALL = 'Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n';
+const isAllowed = (answer: Answer): boolean => hasRun(answer) || verdictOf(answer)?.decision === 'allow';
 
 function keepChecking(
   service: TestService,
   { tokens, tool: name }: Ending,
   answered: (answer: Answer) => void,
 ): Load {
-  const sent: Omit<Sent, 'token'> =
-    name === undefined
-      ? { body: JSON.stringify({ serverName: 'files', toolName: 'read' }) }
-      : {
-          path: '/mcp',
-          headers: `${CALL}Mcp-Method: tools/call\r\nMcp-Name: ${name}\r\n`,
-          body: JSON.stringify({
-            jsonrpc: '2.0',
-            id: 1,
-            method: 'tools/call',
-            params: { name, _meta: envelope() },
-          }),
-        };
+  const body = JSON.stringify({ serverName: 'files', toolName: 'read' });
+  const asking = (token: string) => (name === undefined ? { token, body } : callOf(token, name));
   return startLoad({
     connections: CONNECTIONS,
     url: () => service.url,
-    next: connection => ({ token: tokens[connection % tokens.length]!, ...sent }),
+    next: connection => asking(tokens[connection % tokens.length]!),
     answered,
   });
 }

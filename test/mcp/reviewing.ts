@@ -56,6 +56,11 @@ export class Reviewing {
     return new Reviewing(service, made, await LegacyClient.open(service, made.key));
   }
 
+  /** The same key, asked of another replica. */
+  at(service: TestService): Reviewing {
+    return new Reviewing(service, this, this.client.at(service));
+  }
+
   /** Connects a server with these tools. Without `trust`, it is what the API begins with. */
   async connect(name: string, tools: Any[], trust?: 'first' | 'reviewed'): Promise<Server> {
     const upstream = new RecordingUpstream({ tools });

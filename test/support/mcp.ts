@@ -5,6 +5,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newDataDir, sql } from './faults.ts';
+import type { Answer, Sent } from './load.ts';
 import { nextPort } from './port.ts';
 import { said } from './said.ts';
 import { BUN, ROOT, type ServiceOptions, startService, type TestService, unlessStalled } from './service.ts';
@@ -373,6 +374,24 @@ export function modern(
   if (typeof name === 'string') wanted['Mcp-Name'] = name;
   const body = { jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope(params._meta) } };
   return postMcp(service, token, body, { ...sending, headers: { ...wanted, ...headers } });
+}
+
+/** A call without arguments, for a load over plain connections (load.ts). */
+export function callOf(token: string, name: string): Sent {
+  const params = { name, _meta: envelope() };
+  return {
+    token,
+    path: '/mcp',
+    headers:
+      'Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n' +
+      `Mcp-Method: tools/call\r\nMcp-Name: ${name}\r\n`,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  };
+}
+
+/** Whether such a call was allowed: the recording server answers with the arguments. */
+export function hasRun({ text }: Answer): boolean {
+  return text.includes('"jsonrpc"') && JSON.parse(text).result?.content?.[0]?.text === '{}';
 }
 
 // --- the service ---------------------------------------------------------------------------------

@@ -1,0 +1,189 @@
+// P34: no call is allowed on a definition that nobody has accepted, while a server changes its tool and an operator accepts it
+// at the same moment, on any of two replicas. What was sent, answered and accepted is kept in the order of one clock, and
+// compared afterwards: from the moment when a list with the new definition was answered until somebody begins to accept that
+// very definition, nothing that was sent is allowed. Every answer has one entry. The mutants accept whatever the server
+// shows by then, and remember what was accepted.
+
+import { expect, test } from 'bun:test';
+import { Reviewing, type Server, tool } from '../mcp/reviewing.ts';
+import { figures, random, SEED, sql, until, withMutant } from '../support/faults.ts';
+import { type Answer, startLoad } from '../support/load.ts';
+import { callOf, hasRun } from '../support/mcp.ts';
+import type { Patch } from '../support/mutant.ts';
+import { type Engine, startService, type TestService } from '../support/service.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
+
+const ROUNDS = sized(200, 20, 5);
+/** At most; a mutant's run ends with its first violation. */
+const MUTANT_ROUNDS = 100;
+const CONNECTIONS = 4;
+/** So many answers each replica gives before the next thing happens. */
+const MEANWHILE = 3 * CONNECTIONS;
+
+const ACCEPTS_UNSEEN: Patch = {
+  file: 'src/store/tool-definitions.ts',
+  find: 'WHERE connected_tool_id = $1 AND tool_name = $2 AND COALESCE(changed_digest, digest) = $3`,',
+  replace: 'WHERE connected_tool_id = $1 AND tool_name = $2`,',
+};
+const REMEMBERS: Patch = {
+  file: 'src/guard/check/held.ts',
+  find: 'if (why !== null) held.set(request, why);',
+  replace:
+    'const all = ((globalThis as any).accepted ??= new Set()); if (why === null) all.add(present.tool);\n    if (why !== null && !all.has(present.tool)) held.set(request, why);',
+};
+
+for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
+  test(`${engine}: nothing is allowed between a change and its acceptance`, async () => {
+    const found = await measure(engine, ROUNDS);
+    expect(found).toMatchObject({ rounds: ROUNDS, violations: 0 });
+    // Both orders of what happened at once have been seen, or nothing was tried.
+    if (ROUNDS >= 20) expect([found.accepted > 0, found.refused > 0]).toEqual([true, true]);
+  });
+
+  for (const [what, patch] of Object.entries({ ACCEPTS_UNSEEN, REMEMBERS }))
+    whenChanged(patch)(
+      `${engine}: a mutant that ${what.toLowerCase().replace('_', ' ')} is found out`,
+      async () => {
+        const { violations } = await withMutant([patch], root => measure(engine, MUTANT_ROUNDS, root));
+        expect(violations).toBeGreaterThan(0);
+      },
+    );
+}
+
+async function measure(engine: Engine, rounds: number, root?: string) {
+  const first = await startService({ engine, ...(root && { root }) });
+  const services = [first];
+  if (engine === 'postgres')
+    services.push(await startService({ databaseUrl: first.databaseUrl, ...(root && { root }) }));
+  try {
+    const race = await Race.start(services);
+    const found = await race.run(rounds, root !== undefined);
+    figures(`P34 ${engine === 'sqlite' ? 'sqlite' : 'two on postgres'}${root ? ' mutant' : ''}`, {
+      operations: found.answers,
+      faults: found.rounds,
+      ...found,
+    });
+    return found;
+  } finally {
+    for (const service of services) await service.close();
+  }
+}
+
+/** When the tool had a definition that nobody had accepted, beyond doubt. */
+interface Unaccepted {
+  from: number;
+  to: number;
+}
+
+class Race {
+  readonly #services: TestService[];
+  readonly #world: Reviewing;
+  readonly #server: Server;
+  readonly #random = random(SEED);
+  readonly #answers: { service: TestService; answer: Answer }[] = [];
+  readonly #unaccepted: Unaccepted[] = [];
+  #version = 0;
+
+  private constructor(services: TestService[], world: Reviewing, server: Server) {
+    this.#services = services;
+    this.#world = world;
+    this.#server = server;
+  }
+
+  static async start(services: TestService[]): Promise<Race> {
+    const world = await Reviewing.start(services[0] as TestService);
+    return new Race(services, world, await world.connect('up', [tool('a')], 'reviewed'));
+  }
+
+  /** The key on one of the replicas. */
+  #anywhere(): Reviewing {
+    return this.#world.at(this.#services[Math.floor(this.#random() * this.#services.length)] as TestService);
+  }
+
+  async run(rounds: number, isMutant: boolean) {
+    const loads = this.#services.map(service =>
+      startLoad({
+        connections: CONNECTIONS,
+        url: () => service.url,
+        next: () => callOf(this.#world.key, 'up__a'),
+        answered: answer => this.#answers.push({ service, answer }),
+      }),
+    );
+    const outcomes = { accepted: 0, refused: 0 };
+    let done = 0;
+    let seen = (
+      await this.#anywhere()
+        .tool(this.#server, 'a')
+        .catch(() => this.#listed())
+    ).digest;
+    while (done < rounds && !(isMutant && this.#late() > 0)) {
+      const { status } = await this.#changeAndAccept(seen);
+      outcomes[status === 204 ? 'accepted' : 'refused']++;
+      const from = performance.now();
+      await this.#meanwhile(from);
+      ({ digest: seen } = await this.#anywhere().tool(this.#server, 'a'));
+      this.#unaccepted.push({ from, to: performance.now() });
+      // Whoever has looked at the change accepts it now, or only while the next one comes.
+      if (this.#random() < 0.5) await this.#accepted(seen);
+      done++;
+    }
+    await Promise.all(loads.map(load => load.stop()));
+    const answers = this.#answers.length;
+    const [entries] = await sql<{ n: number }>(
+      this.#world.service.databaseUrl,
+      `SELECT count(*) AS n FROM audit WHERE key_id = '${this.#world.keyId}'`,
+    );
+    await this.#world.end();
+    const unrecorded = Math.abs(Number(entries?.n) - answers);
+    const late = this.#late();
+    return { rounds: done, answers, ...outcomes, late, unrecorded, violations: late + unrecorded };
+  }
+
+  async #listed() {
+    await this.#world.client.tools();
+    return this.#world.tool(this.#server, 'a');
+  }
+
+  /**
+   * The server changes the tool, and an operator accepts the definition of before, both at once: by chance the operator
+   * begins as the list is asked for, or as the server shows it.
+   */
+  async #changeAndAccept(digest: string): Promise<{ status: number }> {
+    const tools = [tool('a', { title: `Version ${++this.#version}` })];
+    const shown = Promise.withResolvers<void>();
+    this.#server.upstream.options.others['tools/list'] = () => {
+      setImmediate(shown.resolve);
+      return { tools };
+    };
+    const begin = this.#random() < 0.3 ? Promise.resolve() : shown.promise;
+    const accept = () => this.#anywhere().accept(this.#server, [{ name: 'a', digest }]);
+    return (await Promise.all([begin.then(accept), this.#anywhere().client.tools()]))[0];
+  }
+
+  async #accepted(digest: string): Promise<void> {
+    const { status } = await this.#anywhere().accept(this.#server, [{ name: 'a', digest }]);
+    expect(status).toBe(204);
+    const from = performance.now();
+    await until('calls are allowed again', () =>
+      this.#services.every(service =>
+        this.#answers.some(
+          each => each.service === service && each.answer.sentAt > from && hasRun(each.answer),
+        ),
+      ),
+    );
+  }
+
+  async #meanwhile(from: number): Promise<void> {
+    const after = (service: TestService) =>
+      this.#answers.filter(each => each.service === service && each.answer.sentAt > from).length;
+    await until('answers after the change', () => this.#services.every(each => after(each) > MEANWHILE));
+  }
+
+  #late(): number {
+    return this.#answers.filter(
+      ({ answer }) =>
+        hasRun(answer) &&
+        this.#unaccepted.some(({ from, to }) => answer.sentAt > from && answer.receivedAt < to),
+    ).length;
+  }
+}
