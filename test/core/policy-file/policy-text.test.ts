@@ -2,9 +2,12 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { DETECTOR_NAMES } from '../../../src/core/detectors/detectors.ts';
 import { ACTIONS, type Limits, type Rule } from '../../../src/core/policy/policy.ts';
+import { hiddenOf, type ResultEntry } from '../../../src/core/policy/result-fields.ts';
 import { parsePolicy } from '../../../src/core/policy-file/policy-file.ts';
 import { policyText } from '../../../src/core/policy-file/policy-text.ts';
+import { textFault } from '../../../src/core/text/name.ts';
 
 const RULES: Rule[] = [
   { tool: 'github__*', action: 'allow' },
@@ -179,4 +182,55 @@ const multiple = ({ unit = 1 }: { unit?: number | undefined }) => unit;
 
 function defined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, part]) => part !== undefined));
+}
+
+test('entries of results read back the same, whatever they hold', () => {
+  const text = fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+    .filter(each => textFault(each, 1, 200) === null);
+  const hidden = fc.oneof(
+    fc.constantFrom(...DETECTOR_NAMES),
+    fc.record({
+      pattern: fc.constantFrom('KD-[0-9]+', 'a"b: {c}', "it's #1", '\\\\d{2}\u202e'),
+      as: fc.constantFrom('a', 'b_2'),
+    }),
+  );
+  const entry = fc.record(
+    {
+      tool: text,
+      when: fc.constantFrom('result.bytes > 5', 'result.found.secrets > 0 || "a" in args', ['true', 'false']),
+      hide: fc.oneof(hidden, fc.array(hidden, { minLength: 1, maxLength: 4 })),
+      withhold: fc.constant(true as const),
+      reason: text,
+      atMost: fc.constantFrom('1B', '64KiB', '5MiB'),
+      marks: fc.oneof(fc.constant('untrusted'), fc.constant(['a', 'b'])),
+    },
+    { requiredKeys: ['tool', 'atMost'] },
+  );
+  fc.assert(
+    fc.property(fc.array(entry, { minLength: 1, maxLength: 4 }), entries => {
+      const patterns = new Map<string, string>();
+      // A name stands for one pattern.
+      for (const each of entries.flatMap(hiddenOf))
+        if (typeof each !== 'string') patterns.set(each.as, each.pattern);
+      const results = entries.map(each => ({
+        ...each,
+        ...(each.hide && { hide: withPatterns(each.hide, patterns) }),
+      }));
+      const written = policyText({ name: 'p', rules: RULES, results });
+      const read = parsePolicy(written);
+      expect(read.problems.filter(each => each.severity === 'error')).toEqual([]);
+      expect(read.policy?.results).toEqual(results);
+      expect(policyText({ name: 'p', rules: RULES, results: read.policy?.results })).toBe(written);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+type Hide = NonNullable<ResultEntry['hide']>;
+
+function withPatterns(hide: Hide, patterns: ReadonlyMap<string, string>): Hide {
+  const one = (each: ReturnType<typeof hiddenOf>[number]) =>
+    typeof each === 'string' ? each : { ...each, pattern: patterns.get(each.as) ?? each.pattern };
+  return Array.isArray(hide) ? hide.map(one) : one(hide as ReturnType<typeof hiddenOf>[number]);
 }
