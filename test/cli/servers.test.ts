@@ -74,7 +74,7 @@ describe('add', () => {
   test('registers a declared command, at which somebody has to look first', async () => {
     const { err } = await done('servers add notes --stdio notes');
     expect(err).toContain('Tool server "notes" is registered.');
-    expect(err).toContain('toolgate servers accept notes --all');
+    expect(err).toContain('toolgate servers test notes');
     expect((await done('servers list')).out).toMatch(/notes +stdio +notes +reviewed +0 +idle/);
   });
 

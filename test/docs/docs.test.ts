@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { compile } from '../../scripts/build/bundle.ts';
 import { EXTRA_FOLDERS } from '../../scripts/extras.ts';
+import { CONFINES } from '../mcp/sandbox/confines.ts';
 import { until } from '../support/faults.ts';
 import { need, needExtra, PROGRAM } from '../support/need.ts';
 import { sharedPostgres } from '../support/postgres.ts';
@@ -53,11 +54,17 @@ describe.if(need(TOOLS.every(onPath), TOOLS.join(', ')))('the documentation', ()
     if (path !== 'examples/README.md' && !extras.every(needExtra)) continue;
     if (text.includes(DATABASE) && !need(postgres !== null, 'PostgreSQL')) continue;
     const { steps, after } = parsePage(text);
+    if (steps.some(confines) && !CONFINES) continue;
     const before = after === null ? [] : parsePage(read(join(dirname(path), after))).steps;
     const followed = WAITING.test(path) ? whenShown : test;
     if (steps.length > 0) describe(path, () => follow([...before, ...steps], followed));
   }
 });
+
+/** Whether the reader declares a command that the kernel has to confine. */
+function confines(step: Step): boolean {
+  return step.kind === 'file' && /^ +sandbox:/m.test(step.text);
+}
 
 function follow(steps: Step[], followed: typeof test): void {
   let reader: Reader;

@@ -147,13 +147,12 @@ function sayNeeds(io: IO, { needs, pack, source, readOn }: ToolServerPreset): vo
   );
 }
 
-function next({ name, oauth, trust }: ToolServer): string {
-  const look =
-    trust === 'reviewed' ? `, and then accept its tools: toolgate servers accept ${quoted(name)} --all` : '';
+function next({ name, oauth }: ToolServer): string {
+  const word = quoted(name);
   if (oauth?.as === 'person')
     return 'People sign in to it for themselves: in the dashboard, or when a call needs it.';
-  if (oauth !== null) return `Sign in to it: toolgate servers sign-in ${quoted(name)}`;
-  return `Look at its tools: toolgate servers test ${quoted(name)}${look}`;
+  if (oauth !== null) return `Sign in to it: toolgate servers sign-in ${word}`;
+  return `Have it list its tools: toolgate servers test ${word}`;
 }
 
 export function editCommand(io: IO): Command {

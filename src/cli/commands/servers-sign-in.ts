@@ -25,7 +25,7 @@ export function signInCommand(io: IO): Command {
       path,
       before: server,
       now: async () => (await foundServer(http, server.id)).server,
-      next: `Look at its tools: toolgate servers test ${quoted(server.name)}`,
+      next: `Have it list its tools: toolgate servers test ${quoted(server.name)}`,
     });
   });
 }

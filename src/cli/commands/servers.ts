@@ -91,7 +91,9 @@ function testCommand(io: IO): Command {
         EXIT.failed,
         `"${server.name}" (${targetOf(server)}) cannot be used: ${visible(tried.error ?? 'no reason')}.`,
       );
-    if (!options.json) say(io, `Look at them: toolgate servers show ${quoted(server.name)}`);
+    if (options.json) return;
+    const word = quoted(server.name);
+    say(io, `Look at them: toolgate servers show ${word}. Accept them: toolgate servers accept ${word}`);
   });
 }
 
