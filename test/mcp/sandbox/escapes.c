@@ -6,17 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/netlink.h>
+#include <mqueue.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ioctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,6 +28,7 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int over(int result) { return result < 0 ? errno : 0; }
@@ -50,6 +54,15 @@ static int in_address(int type, int port, int binds) {
   if (binds) return over(bind(s, (struct sockaddr *)&address, sizeof address));
   if (connect(s, (struct sockaddr *)&address, sizeof address) < 0) return errno;
   return over(send(s, "x", 1, MSG_NOSIGNAL));
+}
+
+/* Sends with the first packet, without a call of connect(). */
+static int fast_open(int port) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int s = socket(AF_INET, SOCK_STREAM, 0);
+  if (s < 0) return errno;
+  return over(sendto(s, "x", 1, MSG_FASTOPEN, (struct sockaddr *)&address, sizeof address));
 }
 
 static socklen_t unix_address(struct sockaddr_un *address, const char *name, int abstract) {
@@ -178,6 +191,46 @@ static void bomb(const char *file) {
   }
 }
 
+/* Has the kernel send a signal when something can be read. */
+static int signal_by_file(pid_t pid) {
+  int ends[2];
+  if (pipe(ends) < 0 || fcntl(ends[0], F_SETOWN, pid) < 0 || fcntl(ends[0], F_SETFL, O_ASYNC) < 0) return errno;
+  return over(write(ends[1], "x", 1));
+}
+
+/* Runs a program that is in no folder. */
+static int run_from_memory(const char *program, char **args) {
+  char bytes[65536];
+  int from = open(program, O_RDONLY), to = syscall(SYS_memfd_create, "program", 0);
+  if (from < 0 || to < 0) return errno;
+  for (ssize_t got; (got = read(from, bytes, sizeof bytes)) > 0;)
+    if (write(to, bytes, got) != got) return errno;
+  fexecve(to, args, environ);
+  return errno;
+}
+
+static int mapped(size_t bytes, int flags) {
+  char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return errno;
+  memset(at + bytes - 4096, 1, 4096);
+  return 0;
+}
+
+static int mapped_later(size_t bytes) {
+  char *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return at == MAP_FAILED ? errno : over(mprotect(at, bytes, PROT_READ | PROT_WRITE));
+}
+
+static int in_memory_file(size_t bytes) {
+  int file = syscall(SYS_memfd_create, "memory", 0);
+  return file < 0 ? errno : over(ftruncate(file, bytes));
+}
+
+static int in_segment(size_t bytes) {
+  int id = shmget(IPC_PRIVATE, bytes, 0600);
+  return id < 0 ? errno : over(shmctl(id, IPC_RMID, NULL));
+}
+
 static int traced(pid_t pid) {
   if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0) return errno;
   waitpid(pid, NULL, 0);
@@ -211,6 +264,9 @@ static int attempt(char **args) {
   if (IS("tcp")) return in_address(SOCK_STREAM, pid, 0);
   if (IS("tcp-bind")) return in_address(SOCK_STREAM, 0, 1);
   if (IS("udp")) return in_address(SOCK_DGRAM, pid, 0);
+  if (IS("mptcp")) return over(socket(AF_INET, SOCK_STREAM, 262));
+  if (IS("sctp")) return over(socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP));
+  if (IS("fast-open")) return fast_open(pid);
   if (IS("raw")) return over(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
   if (IS("packet")) return over(socket(AF_PACKET, SOCK_RAW, 0));
   if (IS("netlink")) return over(socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE));
@@ -230,6 +286,16 @@ static int attempt(char **args) {
   }
   if (IS("pidfd-getfd")) return over(syscall(SYS_pidfd_getfd, syscall(SYS_pidfd_open, pid, 0), 0, 0));
   if (IS("signal")) return over(kill(pid, atoi(second)));
+  if (IS("signal-by-file")) return signal_by_file(pid);
+  if (IS("signal-pidfd")) return over(syscall(SYS_pidfd_send_signal, syscall(SYS_pidfd_open, pid, 0), 0, NULL, 0));
+  if (IS("key")) return over(syscall(SYS_add_key, "user", "toolgate-test", "x", 1, -2));
+  if (IS("segment")) return shmat(pid, NULL, SHM_RDONLY) == (void *)-1 ? errno : 0;
+  if (IS("queue")) return over(mq_open(first, O_RDWR));
+  if (IS("chown")) return over(chown(first, getuid(), getgid()));
+  if (IS("attribute")) return over(setxattr(first, "user.test", "x", 1, 0));
+  if (IS("user")) return geteuid() == (uid_t)pid ? 0 : EPERM;
+  if (IS("exec-as")) return execl(first, first, "user", second, NULL), errno;
+  if (IS("from-memory")) return run_from_memory(first, (char *[]){(char *)first, "read", (char *)second, NULL});
   if (IS("signal-thread")) return over(syscall(SYS_tgkill, pid, pid, 0));
   if (IS("limit")) return getrlimit(RLIMIT_NOFILE, &limit) < 0 ? errno : over(prlimit(pid, RLIMIT_NOFILE, &limit, NULL));
   if (IS("priority")) return over(setpriority(PRIO_PROCESS, pid, 1));
@@ -247,6 +313,11 @@ static int attempt(char **args) {
   if (IS("threads")) return threads_started(pid);
   if (IS("sequential")) return sequential(pid);
   if (IS("memory")) return malloc((size_t)pid << 20) == NULL ? ENOMEM : 0;
+  if (IS("memory-shared")) return mapped((size_t)pid << 20, MAP_SHARED);
+  if (IS("memory-below")) return mapped((size_t)pid << 20, MAP_PRIVATE | MAP_GROWSDOWN);
+  if (IS("memory-later")) return mapped_later((size_t)pid << 20);
+  if (IS("memory-file")) return in_memory_file((size_t)pid << 20);
+  if (IS("memory-segment")) return in_segment((size_t)pid << 20);
   if (IS("escaped-child")) return escaped_child(first);
   if (IS("bomb")) bomb(first);
   fprintf(stderr, "unknown attempt %s\n", name);
@@ -262,15 +333,23 @@ static int bound(int type, const char *name, int abstract) {
   return s;
 }
 
-/* Sockets of the host: a stream at a path, datagrams at a path, and an abstract name. Says where a byte of it lies. */
+static void let_go(int signal) { (void)signal; }
+
+/* Sockets of the host: a stream at a path, datagrams at a path, and an abstract name; a queue of messages, and a segment
+ * of shared memory. Says where a byte of it lies, and the number of the segment. SIGTERM ends it. */
 static void serve(char **args) {
   static char secret = 's';
   bound(SOCK_STREAM, args[0], 0);
   bound(SOCK_DGRAM, args[1], 0);
   bound(SOCK_STREAM, args[2], 1);
-  printf("%p\n", (void *)&secret);
+  int segment = shmget(IPC_PRIVATE, 4096, 0600);
+  if (segment < 0 || mq_open(args[3], O_CREAT | O_RDWR, 0600, NULL) < 0) exit(errno);
+  signal(SIGTERM, let_go);
+  printf("%p %d\n", (void *)&secret, segment);
   fflush(stdout);
-  for (;;) pause();
+  pause();
+  shmctl(segment, IPC_RMID, NULL);
+  mq_unlink(args[3]);
 }
 
 static int in_child(char **args) {
@@ -284,7 +363,7 @@ static int in_child(char **args) {
 
 int main(int count, char **args) {
   if (count < 2) return 255;
-  if (strcmp(args[1], "serve") == 0) serve(args + 2);
+  if (strcmp(args[1], "serve") == 0) return serve(args + 2), 0;
   if (strcmp(args[1], "many") != 0) return attempt(args + 1);
   for (int from = 2, to = 2; to <= count; to++) {
     if (to < count && strcmp(args[to], "--") != 0) continue;

@@ -2,7 +2,7 @@
 // it succeeds: otherwise its failure would prove nothing.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plan } from '../../../src/mcp/sandbox/plan.ts';
 import type { Sandbox } from '../../../src/settings/sandbox.ts';
@@ -25,10 +25,13 @@ const outside = join(folder, 'outside');
 const secret = join(outside, 'secret');
 const SOCKETS = { stream: join(outside, 'stream'), datagrams: join(outside, 'datagrams') };
 const abstract = `toolgate-test-${process.pid}`;
+const queue = `/${abstract}`;
+const NOBODY = 65534;
 const ROOT_ONLY = need(process.getuid?.() === 0, 'root, who alone may make some of the attempts at all');
 
 let victim: ReturnType<typeof Bun.spawn>;
 let address = '';
+let segment = '';
 let listener: Bun.TCPSocketListener;
 
 /** The files as they are before the attempts. */
@@ -39,6 +42,10 @@ function setUp(): void {
   for (const name of ['created', 'linked', 'made', 'moved-in'])
     rmSync(join(outside, name), { recursive: true, force: true });
   writeFileSync(join(inside, 'own'), 'own');
+  if (!ROOT_ONLY || !existsSync(PROGRAM)) return;
+  copyFileSync(PROGRAM, join(inside, 'as-nobody'));
+  chownSync(join(inside, 'as-nobody'), NOBODY, NOBODY);
+  chmodSync(join(inside, 'as-nobody'), 0o4755);
 }
 
 beforeAll(async () => {
@@ -46,14 +53,15 @@ beforeAll(async () => {
   setUp();
   compileEscapes();
   listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const serve = [PROGRAM, 'serve', SOCKETS.stream, SOCKETS.datagrams, abstract];
+  const serve = [PROGRAM, 'serve', SOCKETS.stream, SOCKETS.datagrams, abstract, queue];
   const started = Bun.spawn(serve, { env: { SECRET: 'of the service' }, stdout: 'pipe' });
   victim = started;
   const { value } = await started.stdout.getReader().read();
-  address = new TextDecoder().decode(value).trim();
+  [address = '', segment = ''] = new TextDecoder().decode(value).trim().split(' ');
 });
-afterAll(() => {
-  victim?.kill('SIGKILL');
+afterAll(async () => {
+  victim?.kill('SIGTERM');
+  await victim?.exited;
   listener?.stop(true);
   removeFolder();
 });
@@ -78,6 +86,9 @@ const FILES: Record<string, Attempt> = {
   'moves a file out': () => ['rename', join(inside, 'own'), join(outside, 'moved-in')],
   'moves a file in': () => ['rename', join(outside, 'moved'), join(inside, 'moved')],
   'links a file in': () => ['link', secret, join(inside, 'hard-link')],
+  'changes the owner of a file outside': () => ['chown', secret],
+  'gives a file outside an attribute': () => ['attribute', secret],
+  'runs itself from memory, and reads a file outside': () => ['from-memory', PROGRAM, secret],
   'writes through /proc/self/root': () => ['write', `/proc/self/root${secret}`],
 };
 
@@ -85,6 +96,7 @@ const NETWORK: Record<string, Attempt> = {
   'connects by TCP': () => ['tcp', String(listener.port)],
   'listens by TCP': () => ['tcp-bind'],
   'sends by UDP': () => ['udp', '9'],
+  'sends with the first packet of TCP': () => ['fast-open', String(listener.port)],
   'opens a netlink socket': () => ['netlink'],
   'connects to a Unix socket': () => ['unix', SOCKETS.stream],
   'connects to an abstract Unix socket': () => ['unix-abstract', abstract],
@@ -98,6 +110,10 @@ const OTHERS: Record<string, Attempt> = {
   'reads the folder in which it was started': () => ['open', of('cwd')],
   'sends a signal to the service': () => ['signal', String(victim.pid), '0'],
   'sends one to a thread of it': () => ['signal-thread', String(victim.pid)],
+  'sends one by a descriptor of it': () => ['signal-pidfd', String(victim.pid)],
+  'shares memory with it': () => ['segment', segment],
+  'opens a queue of its messages': () => ['queue', queue],
+  'adds a key to those of its user': () => ['key'],
   'reads its environment': () => ['read', of('environ')],
   'opens what it has open': () => ['open', of('fd/0')],
   'opens its memory': () => ['open', of('mem')],
@@ -118,12 +134,19 @@ const OF_ROOT: Record<string, Attempt> = {
   'opens a raw socket': () => ['raw'],
   'opens a packet socket': () => ['packet'],
   'mounts something': () => ['mount', inside],
+  'runs a program with the rights of its owner': () => ['exec-as', join(inside, 'as-nobody'), String(NOBODY)],
   'makes a device': () => ['mknod', join(inside, 'disk')],
   'restarts the machine': () => ['reboot'],
 };
 
+/** Not every kernel has these at all. */
+const OF_SOME_KERNELS: Record<string, Attempt> = {
+  'opens a socket of MPTCP': () => ['mptcp'],
+  'opens a socket of SCTP': () => ['sctp'],
+};
+
 /** What refused system calls return. */
-const REFUSALS = { EPERM: 1, EBADF: 9, EACCES: 13, EXDEV: 18, ENOSYS: 38 };
+const REFUSALS = { EPERM: 1, EBADF: 9, EACCES: 13, EXDEV: 18, ENOSYS: 38, EOPNOTSUPP: 95 };
 
 /** It may read all of /proc, so that what is in it is not kept from it by its path. */
 const WHOLE = (): Partial<Sandbox> => ({
@@ -162,7 +185,20 @@ describe.skipIf(!CONFINES || !COMPILES)('a confined command', () => {
 
   test('escapes by none of these ways, each of which works without a sandbox', async () => {
     expect(await succeeding(null, all)).toEqual(Object.keys(all));
-    expect(await succeeding(WHOLE(), all)).toEqual([]);
+    expect(await succeeding(WHOLE(), { ...all, ...OF_SOME_KERNELS })).toEqual([]);
+  });
+
+  test('sends no signal by way of the kernel', async () => {
+    const aim = async (wrapped: (words: string[]) => unknown) => {
+      const target = Bun.spawn(['sleep', '300']);
+      await wrapped([PROGRAM, 'signal-by-file', String(target.pid)]);
+      // It is a signal that ends whoever gets it; what was sent before this one comes first.
+      target.kill('SIGTERM');
+      await target.exited;
+      return target.signalCode;
+    };
+    expect(await aim(words => Bun.spawnSync(words))).toBe('SIGIO');
+    expect(await aim(words => run(WHOLE(), words))).toBe('SIGTERM');
   });
 
   test('may do within its folder what it may not do outside', async () => {

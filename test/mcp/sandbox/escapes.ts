@@ -20,7 +20,7 @@ export const PROGRAM = join(folder, `escapes-${process.pid}`);
 
 export function compileEscapes(): void {
   const source = join(import.meta.dir, 'escapes.c');
-  const { exitCode, stderr } = Bun.spawnSync(['cc', '-O1', '-pthread', '-o', PROGRAM, source]);
+  const { exitCode, stderr } = Bun.spawnSync(['cc', '-O1', '-pthread', '-o', PROGRAM, source, '-lrt']);
   if (exitCode !== 0) throw new Error(stderr.toString());
 }
 
