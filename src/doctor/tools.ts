@@ -36,12 +36,16 @@ type ToolInUse = Awaited<ReturnType<typeof listToolsInUse>>[number];
 
 async function toolFound(tool: ToolInUse, faultOf: ToolFound, signal: AbortSignal): Promise<Found> {
   const name = `connected tool ${tool.name}`;
+  const [what, where] =
+    tool.toolServerId === null
+      ? [`The MCP server of the key "${tool.keyName}"`, '`toolgate tools list` shows for the key']
+      : [
+          `The tool server that the key "${tool.keyName}" shares with others`,
+          '`toolgate servers show` shows',
+        ];
   const fault = await faultOf(tool, signal).catch(() => 'it could not be looked at');
-  if (fault === null) return good(name, `The MCP server of the key "${tool.keyName}" can be reached.`);
-  return bad(
-    name,
-    `The MCP server of the key "${tool.keyName}": ${fault.replace(/\.$/, '')}. Look at the server, and at what \`toolgate tools list\` shows for the key.`,
-  );
+  if (fault === null) return good(name, `${what} can be reached.`);
+  return bad(name, `${what}: ${fault.replace(/\.$/, '')}. Look at the server, and at what ${where}.`);
 }
 
 /** What can be seen of a tool without the service. */

@@ -140,11 +140,16 @@ export async function findTool(db: Queries, id: string): Promise<ConnectedTool |
   return rows[0] ?? null;
 }
 
-/** The tools of all keys that are not revoked, with the names of the keys. */
+/**
+ * The tools of all keys that are not revoked, with the names of the keys. Of those that name the same tool server, the one
+ * with the first id stands for all.
+ */
 export function listToolsInUse(db: Queries, limit: number): Promise<(ConnectedTool & { keyName: string })[]> {
   return db.all(
-    `SELECT ${COLUMNS}, (SELECT keys.name FROM keys WHERE keys.id = t.key_id) AS "keyName" FROM ${TOOLS}
-     WHERE EXISTS (SELECT 1 FROM keys WHERE keys.id = t.key_id AND revoked_at IS NULL)
+    `SELECT ${COLUMNS}, k.name AS "keyName" FROM ${TOOLS} JOIN keys k ON k.id = t.key_id
+     WHERE k.revoked_at IS NULL AND (t.tool_server_id IS NULL OR NOT EXISTS (
+       SELECT 1 FROM connected_tools o JOIN keys ok ON ok.id = o.key_id
+       WHERE o.tool_server_id = t.tool_server_id AND o.id < t.id AND ok.revoked_at IS NULL))
      ORDER BY t.name, t.id LIMIT $1`,
     [limit],
   );

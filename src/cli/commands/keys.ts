@@ -26,6 +26,7 @@ interface Fields extends AdminOptions {
   signIn?: boolean;
   forward?: string[];
   openTo?: string[];
+  toolServer?: string[];
 }
 
 export function build(io: IO): Command {
@@ -123,11 +124,13 @@ function withFields(made: Command): Command {
 function createCommand(io: IO): Command {
   const examples = [
     'toolgate keys create ci --policy prod',
+    'toolgate keys create ci --policy prod --tool-server github',
     'export TOOLGATE_API_KEY=$(toolgate keys create ci --policy prod --expires 90d)',
   ];
   const made = command('create', 'Create a key. It is printed this once.', examples)
     .argument('<name>', 'for people; approvers see it')
-    .requiredOption('--policy <policy>', 'the policy it uses, by name or id');
+    .requiredOption('--policy <policy>', 'the policy it uses, by name or id')
+    .option('--tool-server <name...>', 'tool servers that it gets, by name; see toolgate servers');
   return withAdmin(withFields(made)).action(async (name: string, options: Fields) => {
     const http = asAdmin(io, options);
     const policy = await policyId(http, options.policy ?? '');
@@ -135,6 +138,7 @@ function createCommand(io: IO): Command {
       name,
       policyId: policy,
       ...(await changes(http, options)),
+      ...(options.toolServer !== undefined && { toolServers: options.toolServer }),
     });
     if (options.json) return printJson(io, key);
     io.stdout.write(`${key.key}\n`);

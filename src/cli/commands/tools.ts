@@ -52,7 +52,7 @@ function listCommand(io: IO): Command {
     if (tools.list.length === 0) return say(io, 'This key has no Connected Tools.');
     const rows = tools.list.map(each => [
       each.name,
-      each.transport,
+      each.toolServerId === null ? each.transport : `${each.transport}, shared`,
       targetOf(each),
       each.health.error === null ? each.health.state : `${each.health.state}: ${visible(each.health.error)}`,
       String(each.tools.length),
