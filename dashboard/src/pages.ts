@@ -63,6 +63,12 @@ export const PAGES: PageEntry[] = [
     component: page(() => import('./pages/keys.tsx')),
   },
   {
+    path: '/tool-servers',
+    name: 'Tool servers',
+    icon: 'M3 4h14v5H3zM3 11.5h14v5H3zM6 6.5h1M6 14h1M10 6.5h4M10 14h4',
+    component: page(() => import('./pages/tool-servers.tsx')),
+  },
+  {
     path: '/webhooks',
     name: 'Webhooks',
     icon: 'M3 10h11M10.5 6l4 4-4 4M17.5 4v12',

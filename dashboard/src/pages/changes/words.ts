@@ -49,6 +49,8 @@ export function placeOf({ action, target, detail }: Change): string | null {
       return within('policies', target);
     case 'key':
       return within('keys', target);
+    case 'tool-server':
+      return within('tool-servers', target);
     case 'webhook':
       return within('webhooks', target);
     case 'approval':
@@ -103,10 +105,15 @@ const CLOCK = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 's
 function shown(field: string, value: unknown, names: NamesOf): string {
   if (field === 'changed' && Array.isArray(value)) return value.map(each => wordsOf(String(each))).join(', ');
   if (Array.isArray(value) && value.every(each => typeof each === 'string')) return short(value.join(', '));
+  if (field === 'tools' && Array.isArray(value)) return short(value.map(toolName).join(', '));
   if (typeof value !== 'string') return short(safeJson(value));
   if (TIME.test(value)) return CLOCK.format(new Date(value));
   return ID.test(value) ? (names[field]?.(value) ?? `${value.slice(0, 8)}…`) : short(value);
 }
+
+/** Of a definition that was accepted. */
+const toolName = (each: unknown): string =>
+  typeof each === 'object' && each !== null && 'name' in each ? String(each.name) : safeJson(each);
 
 function short(text: string): string {
   return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS)}…` : text;

@@ -1,12 +1,13 @@
-// The form that adds an MCP server to a key.
+// The form that adds an MCP server to a key, and what it shares with the form for a tool server (tool-servers/add.tsx).
 
 import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
 import { post } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
-import { useGet } from '../../load.ts';
-import type { ConnectedTool, Settings } from '../../resources.ts';
+import type { ConnectedTool } from '../../resources.ts';
+import { TrustField, trustIn } from '../tool-servers/trust.tsx';
+import { CommandField } from './command-field.tsx';
 import {
   AddressField,
   HeadersField,
@@ -14,6 +15,7 @@ import {
   NameField,
   OAuthFields,
   oauthIn,
+  type SignsIn,
   textIn,
 } from './tool-fields.tsx';
 
@@ -26,8 +28,7 @@ const TRANSPORTS = [
 export function Connect({ keyId, onAdded }: { keyId: string; onAdded: (server: ConnectedTool) => void }) {
   const [open, setOpen] = useState(false);
   const add = async (form: FormData) => {
-    const wanted = toolIn(form);
-    const added = await post<ConnectedTool>(`/keys/${keyId}/connected-tools`, wanted);
+    const added = await post<ConnectedTool>(`/keys/${keyId}/connected-tools`, serverIn(form));
     announce(`Added: ${added.name}`);
     onAdded(added);
   };
@@ -43,14 +44,19 @@ export function Connect({ keyId, onAdded }: { keyId: string; onAdded: (server: C
         action="Add"
         submit={add}
       >
-        <Fields />
+        <ServerFields />
       </FormDialog>
     </>
   );
 }
 
-function toolIn(form: FormData) {
-  const named = { name: textIn(form, 'name'), transport: textIn(form, 'transport') };
+/** What the fields below say. */
+export function serverIn(form: FormData) {
+  const named = {
+    name: textIn(form, 'name'),
+    transport: textIn(form, 'transport'),
+    trust: trustIn(form),
+  };
   if (named.transport === 'stdio') return { ...named, server: textIn(form, 'server') };
   const oauth = oauthIn(form);
   return {
@@ -61,11 +67,21 @@ function toolIn(form: FormData) {
   };
 }
 
-function Fields() {
-  const [transport, setTransport] = useState('http');
+/** What the fields begin with. */
+export interface ServerBegins {
+  name?: string;
+  transport?: string;
+  url?: string;
+  headers?: string;
+  signsIn?: SignsIn;
+  command?: string;
+}
+
+export function ServerFields({ begin = {}, isShared = false }: { begin?: ServerBegins; isShared?: boolean }) {
+  const [transport, setTransport] = useState(begin.transport ?? 'http');
   return (
     <>
-      <NameField />
+      <NameField {...(begin.name !== undefined && { value: begin.name })} />
       <Field label="Transport">
         {ties => (
           <select
@@ -82,36 +98,25 @@ function Fields() {
           </select>
         )}
       </Field>
-      {transport === 'stdio' ? <StdioServer /> : <Address />}
+      {transport === 'stdio' ? (
+        <CommandField value={begin.command} />
+      ) : (
+        <Remote begin={begin} isShared={isShared} />
+      )}
+      <TrustField />
     </>
   );
 }
 
-function StdioServer() {
-  const { data } = useGet<Settings>('/settings');
-  const none = data?.stdioServers.length === 0;
-  const hint = none
-    ? 'None is declared: add one under stdioServers in toolgate.yaml, and have the file read again (toolgate servers reload).'
-    : 'Declared under stdioServers in the server file.';
-  return (
-    <Field label="Command" hint={hint}>
-      {ties => (
-        <select {...ties} name="server" required>
-          {data?.stdioServers.map(name => (
-            <option key={name}>{name}</option>
-          ))}
-        </select>
-      )}
-    </Field>
-  );
-}
-
-function Address() {
+function Remote({ begin: { url, headers, signsIn }, isShared }: { begin: ServerBegins; isShared: boolean }) {
   return (
     <>
-      <AddressField />
-      <OAuthFields />
-      <HeadersField hint="For its credentials, one “Name: value” to a line. Encrypted, never shown again." />
+      <AddressField value={url} />
+      <OAuthFields isShared={isShared} {...(signsIn !== undefined && { signsIn })} />
+      <HeadersField
+        value={headers}
+        hint="For its credentials, one “Name: value” to a line. Encrypted, never shown again."
+      />
     </>
   );
 }

@@ -1,23 +1,22 @@
 // The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
-// connect.tsx adds one; edit.tsx changes one; contact.ts contacts one; tools.tsx shows its tools; drift.tsx compares
-// definitions.
+// connect.tsx adds one, choose-server.tsx one that keys share; server-actions.tsx has what can be done with one; tools.tsx shows
+// its tools; drift.tsx compares definitions.
 
 import { useEffect } from 'preact/hooks';
-import { announce } from '../../announce.ts';
-import { remove } from '../../api.ts';
-import { Confirm } from '../../components/dialog.tsx';
 import { Panel } from '../../components/page.tsx';
-import { SignInActions, SignInState } from '../../components/server-sign-in.tsx';
+import { SignInState } from '../../components/server-sign-in.tsx';
 import { Empty, Shown } from '../../components/states.tsx';
-import { Badge, Named, type Tone } from '../../components/text.tsx';
+import { Badge, Named } from '../../components/text.tsx';
 import { useList } from '../../load.ts';
 import type { ConnectedTool, Key } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
+import { ServerState } from '../tool-servers/parts.tsx';
+import { ChooseServer } from './choose-server.tsx';
 import { Connect } from './connect.tsx';
 import { type Contacts, type Found, foundWords, isReachable, useContacts } from './contact.ts';
 import { Drift } from './drift.tsx';
-import { Edit } from './edit.tsx';
 import type { Foresee } from './foresee.ts';
+import { ServerActions } from './server-actions.tsx';
 import { Tools } from './tools.tsx';
 import { useOutlook } from './use-outlook.ts';
 
@@ -25,13 +24,13 @@ export function ConnectedTools({ of: key }: { of: Key }) {
   const keyId = key.id;
   const outlook = useOutlook(key);
   const list = useList<ConnectedTool>(`/keys/${keyId}/connected-tools`, 'connectedTools');
-  const contacts = useContacts(keyId, list.reload);
+  const contacts = useContacts(`/keys/${keyId}/connected-tools`, list.reload);
   const added = (server: ConnectedTool) => {
     list.reload();
     if (isReachable(server)) contacts.contact(server);
   };
   return (
-    <Panel title="Connected Tools" aside={mayAdminister.value && <Connect keyId={keyId} onAdded={added} />}>
+    <Panel title="Connected Tools" aside={mayAdminister.value && <Ways keyId={keyId} onAdded={added} />}>
       <Shown
         of={list}
         empty={
@@ -58,11 +57,14 @@ export function ConnectedTools({ of: key }: { of: Key }) {
   );
 }
 
-const HEALTH: Record<ConnectedTool['health']['state'], [Tone, string]> = {
-  idle: ['plain', 'not connected now'],
-  ready: ['allow', 'connected'],
-  down: ['deny', 'down'],
-};
+function Ways(props: { keyId: string; onAdded: (server: ConnectedTool) => void }) {
+  return (
+    <div class="actions">
+      <ChooseServer {...props} />
+      <Connect {...props} />
+    </div>
+  );
+}
 
 interface ServerProps {
   keyId: string;
@@ -73,7 +75,6 @@ interface ServerProps {
 }
 
 function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
-  const [tone, word] = HEALTH[tool.health.state];
   const found = contacts.found[tool.id];
   /** Without a sign-in there is no connection whose state could be shown. */
   const waits = tool.signIn !== null && tool.signIn.state !== 'signed_in';
@@ -84,9 +85,10 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
     <li class="server">
       <header>
         <h3>
-          <Named text={tool.name} /> {!waits && <Badge tone={tone}>{word}</Badge>}
+          <Named text={tool.name} /> {!waits && <ServerState of={tool} />}{' '}
+          {tool.toolServerId !== null && <Badge tone="accent">shared</Badge>}
         </h3>
-        {mayAdminister.value && <Actions path={path} tool={tool} contacts={contacts} reload={reload} />}
+        {mayAdminister.value && <ServerActions path={path} tool={tool} contacts={contacts} reload={reload} />}
       </header>
       <p class="soft">
         {tool.transport}: <Named text={tool.url ?? tool.server ?? ''} />
@@ -95,7 +97,8 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
       {tool.oauth?.as === 'person' && <p class="soft">Everybody signs in to it for themselves.</p>}
       {waits && (
         <p class="soft">
-          Everybody who uses this key will act at the server with the account that an admin signs in with.
+          Everybody who uses this key will act at the server with the account that an admin signs in with
+          {tool.toolServerId !== null && ', as everybody does who uses another key of this server'}.
         </p>
       )}
       {tool.signIn !== null && <SignInState of={tool.signIn} />}
@@ -106,14 +109,27 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
         </p>
       )}
       <Tools of={tool} outlook={outlook} />
-      {tool.tools.length > 0 && (
-        <p>
-          <a href={`/dashboard/keys/${keyId}?tools=${tool.id}`}>Look at its tools</a>
-        </p>
-      )}
-      {drifted.map(({ name }) => (
-        <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
-      ))}
+      <p>
+        <a
+          href={
+            tool.toolServerId === null
+              ? `/dashboard/keys/${keyId}?tools=${tool.id}`
+              : `/dashboard/tool-servers/${tool.toolServerId}`
+          }
+        >
+          Look at its tools
+        </a>
+        <span class="soft">
+          {tool.toolServerId !== null &&
+            ' on the page of the server, where it is also changed and signed in to: other keys can use it too.'}
+          {tool.trust === 'reviewed' &&
+            ' Calls of a tool wait, or are denied, until somebody has accepted it.'}
+        </span>
+      </p>
+      {tool.toolServerId === null &&
+        drifted.map(({ name }) => (
+          <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
+        ))}
     </li>
   );
 }
@@ -128,49 +144,6 @@ function useToolsAfterSignIn(tool: ConnectedTool, { found, contact }: Contacts):
   useEffect(() => {
     if (unknown) contact(tool);
   }, [unknown]);
-}
-
-interface ActionsProps {
-  path: string;
-  tool: ConnectedTool;
-  contacts: Contacts;
-  reload: () => void;
-}
-
-function Actions({ path, tool, contacts: { found, contact }, reload }: ActionsProps) {
-  const asked = found[tool.id] === 'asked';
-  const disconnect = async () => {
-    await remove(path);
-    announce(`Removed: ${tool.name}`);
-    reload();
-  };
-  const changed = (server: ConnectedTool) => {
-    reload();
-    if (isReachable(server)) contact(server);
-  };
-  return (
-    <div class="actions">
-      {tool.signIn !== null && (
-        <SignInActions
-          name={tool.name}
-          of={tool.signIn}
-          connect={`${path}/connect`}
-          signOut={`${path}/connect`}
-          onSignedOut={reload}
-          consequence="Calls of this key to this server fail until an admin signs in again."
-        />
-      )}
-      {isReachable(tool) && (
-        <button type="button" class="plain small" disabled={asked} onClick={() => contact(tool)}>
-          {asked ? 'Testing…' : 'Test'}
-        </button>
-      )}
-      <Edit path={path} tool={tool} onChanged={changed} />
-      <Confirm label="Remove" title={`Remove ${tool.name}?`} run={disconnect}>
-        Its tools disappear from this key’s proxy, and their accepted definitions are forgotten.
-      </Confirm>
-    </div>
-  );
 }
 
 function Result({ of }: { of: Found }) {

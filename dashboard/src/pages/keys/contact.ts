@@ -1,4 +1,4 @@
-// Contacts the MCP servers of a key: after one was added or changed, after a sign-in, and when an admin wants to know. What
+// Contacts MCP servers: after one was added or changed, after a sign-in, and when an admin wants to know. What
 // was found is announced, and shown beside the server until it is contacted again.
 
 import { useState } from 'preact/hooks';
@@ -14,12 +14,13 @@ export interface Contacts {
   contact: (server: Pick<ConnectedTool, 'id' | 'name'>) => Promise<void>;
 }
 
-export function useContacts(keyId: string, reload: () => void): Contacts {
+/** `within` is the path of the list that the servers are in. */
+export function useContacts(within: string, reload: () => void): Contacts {
   const [found, setFound] = useState<Record<string, Found>>({});
   const keep = (id: string, what: Found) => setFound(before => ({ ...before, [id]: what }));
   const contact: Contacts['contact'] = async ({ id, name }) => {
     keep(id, 'asked');
-    const answer = await post<ToolTest>(`/keys/${keyId}/connected-tools/${id}/test`).catch(refused);
+    const answer = await post<ToolTest>(`${within}/${id}/test`).catch(refused);
     keep(id, answer);
     announce(`${name}: ${foundWords(answer)}`);
     reload();

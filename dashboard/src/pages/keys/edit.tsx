@@ -1,12 +1,14 @@
-// The form that changes one of a key's MCP servers: its name, and where it is and how it is signed in to. Secrets are
-// never shown, so empty fields leave them as they are.
+// The form that changes an MCP server, of a key or shared by keys: its name, where it is, how it is signed in to, and the trust
+// in it. Secrets are never shown, so empty fields leave them as they are.
 
 import { useState } from 'preact/hooks';
 import { announce } from '../../announce.ts';
 import { patch } from '../../api.ts';
 import { FormDialog } from '../../components/dialog.tsx';
 import { Named } from '../../components/text.tsx';
-import type { ConnectedTool } from '../../resources.ts';
+import type { Server } from '../../resources.ts';
+import { TrustField, trustIn } from '../tool-servers/trust.tsx';
+import { CommandField } from './command-field.tsx';
 import {
   AddressField,
   HeadersField,
@@ -17,25 +19,39 @@ import {
   textIn,
 } from './tool-fields.tsx';
 
-interface EditProps {
-  /** The path of the Connected Tool. */
+interface EditProps<T> {
+  /** The path of the server. */
   path: string;
-  tool: ConnectedTool;
-  onChanged: (server: ConnectedTool) => void;
+  tool: T;
+  /** Of a key: with another name, its tools are called otherwise. */
+  nameHint?: string;
+  isShared?: boolean;
+  /** The class of the button. */
+  class?: string;
+  onChanged: (server: T) => void;
 }
 
-export function Edit({ path, tool, onChanged }: EditProps) {
+const NAME = 'Prefix of its tools. Policies name them by it: if you change it, change them too.';
+
+export function Edit<T extends Server>({
+  path,
+  tool,
+  nameHint = NAME,
+  isShared = false,
+  onChanged,
+  ...looks
+}: EditProps<T>) {
   const [open, setOpen] = useState(false);
   const change = async (form: FormData) => {
     const changes = changesIn(form, tool);
     if (Object.keys(changes).length === 0) return;
-    const changed = await patch<ConnectedTool>(path, changes);
+    const changed = await patch<T>(path, changes);
     announce(`Changed: ${changed.name}`);
     onChanged(changed);
   };
   return (
     <>
-      <button type="button" class="plain small" onClick={() => setOpen(true)}>
+      <button type="button" class={looks.class ?? 'plain small'} onClick={() => setOpen(true)}>
         Edit
       </button>
       <FormDialog
@@ -45,21 +61,24 @@ export function Edit({ path, tool, onChanged }: EditProps) {
         action="Save"
         submit={change}
       >
-        <NameField
-          value={tool.name}
-          hint="Prefix of its tools. Policies name them by it: if you change it, change them too."
-        />
-        {tool.transport !== 'stdio' && <Remote of={tool} />}
+        <NameField value={tool.name} hint={nameHint} />
+        {tool.transport === 'stdio' ? (
+          <CommandField value={tool.server} />
+        ) : (
+          <Remote of={tool} isShared={isShared} />
+        )}
+        <TrustField value={tool.trust} />
       </FormDialog>
     </>
   );
 }
 
-function Remote({ of: { url, oauth, redirectUri, authorizationServer, hasHeaders } }: { of: ConnectedTool }) {
+function Remote({ of: server, isShared }: { of: Server; isShared: boolean }) {
+  const { url, oauth, redirectUri, authorizationServer, hasHeaders } = server;
   return (
     <>
       <AddressField value={url} />
-      <OAuthFields current={oauth} redirect={redirectUri} />
+      <OAuthFields current={oauth} redirect={redirectUri} isShared={isShared} />
       {oauth !== null && (
         <p class="hint">Another address, sign-in or client id ends the sign-ins that there are.</p>
       )}
@@ -90,12 +109,16 @@ function Remote({ of: { url, oauth, redirectUri, authorizationServer, hasHeaders
 }
 
 /** What differs from what is there. */
-function changesIn(form: FormData, tool: ConnectedTool): Record<string, unknown> {
-  const [name, url] = [textIn(form, 'name'), textIn(form, 'url')];
-  const renamed = name === tool.name ? {} : { name };
-  if (tool.transport === 'stdio') return renamed;
+function changesIn(form: FormData, tool: Server): Record<string, unknown> {
+  const [name, url, server] = [textIn(form, 'name'), textIn(form, 'url'), textIn(form, 'server')];
+  const trust = trustIn(form);
+  const common = {
+    ...(name === tool.name ? {} : { name }),
+    ...(trust === tool.trust ? {} : { trust }),
+  };
+  if (tool.transport === 'stdio') return server === tool.server ? common : { ...common, server };
   return {
-    ...renamed,
+    ...common,
     ...(url === tool.url ? {} : { url }),
     ...(form.has('noHeaders') ? { headers: null } : {}),
     ...headersIn(form),
@@ -103,14 +126,14 @@ function changesIn(form: FormData, tool: ConnectedTool): Record<string, unknown>
   };
 }
 
-function oauthChanges(form: FormData, current: ConnectedTool['oauth']): Record<string, unknown> {
+function oauthChanges(form: FormData, current: Server['oauth']): Record<string, unknown> {
   const oauth = oauthIn(form);
   // The stored headers stay.
   if (oauth === null) return current === null ? {} : { auth: 'headers' };
   return isSame(oauth, current) && !form.has('anotherServer') ? {} : { auth: 'oauth', oauth };
 }
 
-function isSame(given: Record<string, unknown>, current: ConnectedTool['oauth']): boolean {
+function isSame(given: Record<string, unknown>, current: Server['oauth']): boolean {
   if (current === null || 'clientSecret' in given) return false;
   const parts = ({ as, clientId, scopes, trustedHosts }: Record<string, unknown>) =>
     JSON.stringify([as, clientId, scopes, trustedHosts]);

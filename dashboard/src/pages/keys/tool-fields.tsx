@@ -1,11 +1,11 @@
-// The fields of a form about a key's MCP server that is reached by its address, and what they say. connect.tsx adds one;
-// edit.tsx changes one.
+// The fields of a form about an MCP server that is reached by its address, of a key or shared by keys, and what they say.
+// connect.tsx and tool-servers/add.tsx add one; edit.tsx changes one.
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Field } from '../../components/field.tsx';
 import { Copy } from '../../components/text.tsx';
-import type { ConnectedTool } from '../../resources.ts';
+import type { Server } from '../../resources.ts';
 
 const NAME = 'Prefix of its tools: name__tool. Lower-case letters, digits and -.';
 
@@ -36,11 +36,19 @@ export function AddressField({ value }: { value?: string | undefined }) {
   );
 }
 
-export function HeadersField({ hint }: { hint: ComponentChildren }) {
+export function HeadersField({ hint, value }: { hint: ComponentChildren; value?: string | undefined }) {
   return (
     <Field label="Headers" hint={hint}>
       {ties => (
-        <textarea {...ties} name="headers" rows={2} class="mono" spellcheck={false} autocomplete="off" />
+        <textarea
+          {...ties}
+          name="headers"
+          rows={2}
+          class="mono"
+          spellcheck={false}
+          autocomplete="off"
+          defaultValue={value}
+        />
       )}
     </Field>
   );
@@ -56,6 +64,8 @@ export function headersIn(form: FormData): { headers?: Record<string, string> } 
     lines.map(line => {
       const at = line.indexOf(':');
       if (at < 0) throw new Error(`A header is "Name: value"; this is not: ${line}`);
+      const blank = /<[a-z ]+>/.exec(line)?.[0];
+      if (blank !== undefined) throw new Error(`Put the real value in place of ${blank}.`);
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
     }),
   );
@@ -68,22 +78,31 @@ export function textIn(form: FormData, name: string): string {
 
 const SIGN_INS = {
   none: 'None, or by headers',
-  key: 'With OAuth, once for the key',
+  key: 'With OAuth, by an admin',
   person: 'With OAuth, each person',
 } as const;
-type SignsIn = keyof typeof SIGN_INS;
+export type SignsIn = keyof typeof SIGN_INS;
 
 interface OAuthFieldsProps {
-  current?: ConnectedTool['oauth'];
+  current?: Server['oauth'];
   /** Where an app at the server has to redirect to; null before the server is added. */
   redirect?: string | null;
+  /** What is chosen at first; without it, what there is. */
+  signsIn?: SignsIn;
+  isShared?: boolean;
 }
 
-export function OAuthFields({ current = null, redirect = null }: OAuthFieldsProps) {
-  const [chosen, choose] = useState<SignsIn>(current?.as ?? 'none');
+export function OAuthFields({
+  current = null,
+  redirect = null,
+  signsIn,
+  isShared = false,
+}: OAuthFieldsProps) {
+  const [chosen, choose] = useState<SignsIn>(signsIn ?? current?.as ?? 'none');
+  const who = chosen === 'key' && isShared ? FOR_ALL : chosen === 'none' ? undefined : WHO[chosen];
   return (
     <>
-      <Field label="Sign-in" hint={chosen === 'none' ? undefined : WHO[chosen]}>
+      <Field label="Sign-in" hint={who}>
         {ties => (
           <select
             {...ties}
@@ -109,12 +128,13 @@ const WHO = {
   person:
     'Everybody signs in to the server with their own account, here or when a call needs it. For keys that are open to people.',
 } as const;
+const FOR_ALL = 'An admin signs in to the server once. The calls of all keys that use it use that account.';
 
 /**
  * For servers that neither read our metadata document nor register clients. The address is shown only whole: some services
  * redirect to every path below the one that was entered, so with a shorter one they would also answer to other servers.
  */
-function OwnApp({ current, redirect }: Required<OAuthFieldsProps>) {
+function OwnApp({ current, redirect }: Required<Pick<OAuthFieldsProps, 'current' | 'redirect'>>) {
   const isOpen = current?.clientId !== undefined || current?.trustedHosts !== undefined;
   return (
     <details class="circumstances own-app" open={isOpen}>

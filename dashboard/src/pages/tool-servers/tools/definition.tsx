@@ -35,7 +35,7 @@ function Arguments({ of: schema }: { of: Members }) {
   if (all.length === 0) return null;
   const required = Array.isArray(schema['required']) ? schema['required'] : [];
   return (
-    <section class="arguments" aria-label="Arguments">
+    <div class="arguments">
       <h5>Arguments</h5>
       <dl>
         {all.slice(0, MOST_ARGUMENTS).map(([name, value]) => (
@@ -45,7 +45,7 @@ function Arguments({ of: schema }: { of: Members }) {
       {all.length > MOST_ARGUMENTS && (
         <p class="soft">{all.length - MOST_ARGUMENTS} more stand in the whole definition.</p>
       )}
-    </section>
+    </div>
   );
 }
 
@@ -80,7 +80,7 @@ function Annotations({ of: annotations }: { of: Members }) {
   const all = Object.entries(annotations).slice(0, MOST_ARGUMENTS);
   if (all.length === 0) return null;
   return (
-    <section class="arguments" aria-label="Annotations">
+    <div class="arguments">
       <h5>What the server says it does</h5>
       <ul class="cluster">
         {all.map(([name, value]) => (
@@ -90,7 +90,7 @@ function Annotations({ of: annotations }: { of: Members }) {
           </li>
         ))}
       </ul>
-    </section>
+    </div>
   );
 }
 

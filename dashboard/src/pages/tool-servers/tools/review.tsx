@@ -12,7 +12,7 @@ import { useList } from '../../../load.ts';
 import type { ReviewedTool } from '../../../resources.ts';
 import { mayAdminister } from '../../../session.ts';
 import { Accept } from './accept.tsx';
-import { useWays, waits } from './standing.ts';
+import { gravity, useWays, waits } from './standing.ts';
 import { ToolShown } from './tool.tsx';
 
 interface ReviewProps {
@@ -37,7 +37,8 @@ export function Review({ path, round, empty, onAccepted }: ReviewProps) {
   }, [round]);
   const all = list.data ?? [];
   const isChosen = (tool: ReviewedTool) => chosen.some(each => isSame(each, tool));
-  const [waiting, others] = [all.filter(waits), all.filter(each => !waits(each))];
+  const waiting = all.filter(waits).toSorted((a, b) => gravity(b) - gravity(a));
+  const others = all.filter(each => !waits(each));
   const ticked = waiting.filter(isChosen);
   const mayAccept = mayAdminister.value && ways !== undefined && ways.lockFile === null;
   const accepting = {
@@ -111,8 +112,10 @@ export function Review({ path, round, empty, onAccepted }: ReviewProps) {
           </section>
         )}
         {others.length > 0 && (
-          <section aria-label="Accepted tools">
-            <h3>{others.length === 1 ? '1 accepted tool' : `${others.length} accepted tools`}</h3>
+          <section aria-label="Other tools">
+            <h3>
+              {others.length === 1 ? '1 tool' : `${others.length} tools`} for which nothing has to be done
+            </h3>
             <ul class="looked-at">{others.map(shown)}</ul>
           </section>
         )}

@@ -1,12 +1,19 @@
 // Where a tool stands: whether somebody still has to accept its definition, and which settings of the service decide what
 // becomes of its calls meanwhile.
 
+import { HOLDING } from '../../../../../src/core/definitions/finding.ts';
 import { useGet } from '../../../load.ts';
 import type { ReviewedTool, Settings } from '../../../resources.ts';
 
 /** Whether somebody has to look at it: nobody has accepted its present definition, or calls are held for it. */
 export function waits({ accepted, digest, heldFor }: ReviewedTool): boolean {
   return accepted === null || accepted.digest !== digest || heldFor.length > 0;
+}
+
+/** What is worst comes first: what holds a tool, then other findings. */
+export function gravity({ findings }: ReviewedTool): number {
+  if (findings.some(({ kind }) => HOLDING.includes(kind))) return 2;
+  return findings.length > 0 ? 1 : 0;
 }
 
 /** A definition that took the place of one that was accepted. */

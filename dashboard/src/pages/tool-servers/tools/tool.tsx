@@ -59,11 +59,11 @@ function Standing({ of: tool, ways }: { of: ReviewedTool; ways: Ways | undefined
   return (
     <>
       {accepted !== null && <AcceptedBy of={tool} by={accepted} />}
-      {accepted === null && <p class="soft">Nobody has accepted this definition.</p>}
+      {accepted === null && heldFor.length === 0 && <p class="soft">Nobody has accepted this definition.</p>}
       {hasChanged(tool) && ways !== undefined && heldFor.length === 0 && <p>{changedWord(ways)}</p>}
       {heldFor.length > 0 && ways !== undefined && (
         <p>
-          Its calls {heldWord(ways)} for <Keys ids={heldFor} /> until somebody accepts it.
+          Nobody has accepted this definition. Calls of it {heldWord(ways)} for <Keys ids={heldFor} />.
         </p>
       )}
     </>
@@ -126,10 +126,10 @@ function Says({ of: tool, open: fromStart }: { of: ReviewedTool; open: boolean }
         <div class="stack">
           <Findings of={tool} />
           {tool.difference !== null && tool.difference.length > 0 && hasChanged(tool) && (
-            <section aria-label="Difference">
+            <div>
               <h5>What changed</h5>
               <Lines of={tool.difference} />
-            </section>
+            </div>
           )}
           <DefinitionShown of={tool.definition} />
         </div>
