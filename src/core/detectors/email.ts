@@ -1,21 +1,33 @@
-// E-mail addresses: a name of RFC 5322's dot-atom, and a domain of at least two labels.
+// E-mail addresses: a name of RFC 5322's dot-atom, and a domain of at least two labels. Letters may be of any script (RFC
+// 6531), and the `@` may be the `%40` of an address of the web.
 
-import type { Find } from './find.ts';
+import { type Find, joined } from './find.ts';
 
-const BEFORE = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]/;
-const LABELS = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z][A-Za-z0-9-]{0,61}[A-Za-z]/;
+const AT = /(?:@|%40)(?=[\p{L}\p{N}])/gu;
+const BEFORE = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
+const LABELS =
+  /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}[\p{L}\p{N}-]{0,61}\p{L})/u;
 const LONGEST_NAME = 64;
 const LONGEST_DOMAIN = 255;
+/** What begins an escape of JSON, whose letter is none of the name. */
+const ESCAPE = /^\\[nrtbf]/;
 
 export function findEmails(text: string): Find[] {
   const finds: Find[] = [];
-  for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
-    const [domain] = LABELS.exec(text.slice(at + 1, at + 1 + LONGEST_DOMAIN)) ?? [];
+  for (const { 0: sign, index } of text.matchAll(AT)) {
+    const start = index + sign.length;
+    const [domain] = LABELS.exec(text.slice(start, start + LONGEST_DOMAIN)) ?? [];
     if (domain === undefined) continue;
-    let from = at;
-    while (from > 0 && at - from < LONGEST_NAME && BEFORE.test(text[from - 1] as string)) from--;
-    while (from < at && text[from] === '.') from++;
-    if (from < at && text[at - 1] !== '.') finds.push({ from, to: at + 1 + domain.length });
+    const from = nameStart(text, index);
+    if (from < index && text[index - 1] !== '.') finds.push({ from, to: start + domain.length });
   }
-  return finds;
+  return joined(finds);
+}
+
+function nameStart(text: string, end: number): number {
+  let from = end;
+  while (from > 0 && end - from < LONGEST_NAME && BEFORE.test(text[from - 1] as string)) from--;
+  if (ESCAPE.test(text.slice(from - 1, from + 1))) from++;
+  while (from < end && text[from] === '.') from++;
+  return from;
 }

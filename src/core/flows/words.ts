@@ -6,10 +6,10 @@
 // a caller can work in slices.
 
 import { urlHost } from '../condition/url.ts';
+import { isIban } from '../text/iban.ts';
 import { readDecimal } from '../wire/decimal.ts';
 import { ExactNumber } from '../wire/exact-number.ts';
 import { type Json, parseJson } from '../wire/json.ts';
-import { isIban } from './iban.ts';
 import { canBeAsked, type Word, wordsIn } from './word.ts';
 
 /** How many values can be known in a run. */

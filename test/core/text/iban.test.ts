@@ -1,7 +1,7 @@
 // IBANs of the registry's countries, and texts that are none.
 
 import { expect, test } from 'bun:test';
-import { isIban } from '../../../src/core/flows/iban.ts';
+import { isIban } from '../../../src/core/text/iban.ts';
 
 /** Examples that the registry gives of these countries, and others have in their documents. */
 const EXAMPLES =
