@@ -37,7 +37,7 @@ interface Side {
 async function run(place: Place): Promise<Finding[]> {
   const upstream = { name: 'up', transport: 'http', url: await openUpstream(place) };
   const calls = (allowed: string) => async (server: Server) =>
-    batchOf(await callThrough(server, plainPolicy(allowed), upstream, WITH_BATCHES));
+    batchOf(await callThrough(server, plainPolicy(allowed), upstream, { version: WITH_BATCHES }));
   const open = async (name: string, label: string, says: string, asks: Asks): Promise<Side> => {
     // All calls of all batches are under way at once.
     const env = { ...(await settings(name, 'sqlite', place)), TOOLGATE_MAX_CALLS_PER_CONNECTED_TOOL: '1000' };

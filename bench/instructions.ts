@@ -18,6 +18,9 @@ const NAMES: Record<string, string> = {
   'sqlite-known': 'known',
   'sqlite-traced': 'traced',
   'sqlite-everything': 'traced-everything',
+  'mcp-4k': 'call',
+  'mcp-4k-others': 'call-others',
+  'mcp-4k-hide': 'call-hide',
 };
 
 export interface Instructions {

@@ -6,9 +6,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { ID, type Request, withId } from './load.ts';
-import { type Policy, plainPolicy } from './policies.ts';
+import { hiding, type Policy, plainPolicy } from './policies.ts';
 import { onCore, type Server, script } from './process.ts';
-import { ARGUMENTS, administer, createKey, type Place, SERVE, settings, start } from './service.ts';
+import { ARGUMENTS, administer, createKeys, type Place, SERVE, settings, start } from './service.ts';
 import type { Running, Subject } from './subjects.ts';
 
 export type Road =
@@ -16,9 +16,13 @@ export type Road =
   | 'forwarder'
   | 'toolgate'
   | 'toolgate-stdio'
+  | 'toolgate-4k'
   | 'mcp-proxy'
   | 'supergateway'
   | 'peer';
+
+/** The tool of the upstream that returns 4 KB. */
+export const READS = 'up__read_log';
 
 export const MCP_SUBJECTS: Subject[] = [
   { name: 'mcp-direct', label: 'tools/call, direct', kind: 'floor', road: 'direct', audits: 'nothing' },
@@ -43,6 +47,26 @@ export const MCP_SUBJECTS: Subject[] = [
     road: 'toolgate-stdio',
     audits: 'one entry, synced to disk before the call is forwarded',
   },
+  ...(
+    [
+      ['mcp-4k', '4 KB back', () => plainPolicy(READS)],
+      [
+        'mcp-4k-others',
+        '4 KB back, secrets are hidden in results of other tools',
+        () => hiding(READS, 'crm__*'),
+      ],
+      ['mcp-4k-hide', '4 KB back, secrets are hidden in them', () => hiding(READS)],
+    ] as const
+  ).map(
+    ([name, what, policy]): Subject => ({
+      name,
+      label: `tools/call, Toolgate on sqlite (HTTP upstream), ${what}`,
+      kind: 'ours',
+      road: 'toolgate-4k',
+      policy,
+      audits: 'one entry, synced to disk before the call is forwarded',
+    }),
+  ),
   ...(['mcp-proxy', 'supergateway'] as const).map(
     (name): Subject => ({
       name,
@@ -80,6 +104,13 @@ export async function openMcp(subject: Subject, road: Road, place: Place): Promi
       return openToolgate(subject, place, { name: 'up', transport: 'http', url: await openUpstream(place) });
     case 'toolgate-stdio':
       return openToolgate(subject, place, { name: 'up', transport: 'stdio', server: 'up' });
+    case 'toolgate-4k':
+      return openToolgate(
+        subject,
+        place,
+        { name: 'up', transport: 'http', url: await openUpstream(place) },
+        READS,
+      );
     case 'mcp-proxy':
     case 'supergateway': {
       const server = await begin([file('peer.ts'), road]);
@@ -92,13 +123,14 @@ export async function openMcp(subject: Subject, road: Road, place: Place): Promi
   }
 }
 
-async function openToolgate(subject: Subject, place: Place, tool: object): Promise<Running> {
+async function openToolgate(subject: Subject, place: Place, tool: object, called = CALLED): Promise<Running> {
   const config = path.join(place.folder, `${subject.name}.yaml`);
   const up = { command: process.execPath, args: [file('upstream.ts'), '--stdio'] };
   fs.writeFileSync(config, JSON.stringify({ stdioServers: { up } }));
   const env = { ...(await settings(subject.name, 'sqlite', place)), TOOLGATE_CONFIG: config };
   const server = await start(subject.name, script(...SERVE), env, place);
-  return running(subject, server, await callThrough(server, plainPolicy(CALLED), tool));
+  const policy = subject.policy?.() ?? plainPolicy(called);
+  return running(subject, server, await callThrough(server, policy, tool, { called }));
 }
 
 /** The tool that the calls through the service are about. */
@@ -109,13 +141,14 @@ export async function callThrough(
   server: Server,
   policy: Policy,
   tool: object,
-  version = HEADERS['mcp-protocol-version'],
+  { version = HEADERS['mcp-protocol-version'], called = CALLED, name = 'bench' } = {},
 ): Promise<Request> {
-  const { id, key } = await createKey(server.url, policy);
+  const [made] = await createKeys(server.url, policy, 1, undefined, name);
+  const { id, key } = made!;
   await administer(server.url, `keys/${id}/connected-tools`, tool);
   const url = `${server.url}/mcp`;
   const headers = { ...HEADERS, authorization: `Bearer ${key}`, 'mcp-protocol-version': version };
-  return { url, headers: await initialize(url, headers), body: call(CALLED) };
+  return { url, headers: await initialize(url, headers), body: call(called) };
 }
 
 function running(subject: Subject, server: Server, request: Request): Running {
@@ -176,10 +209,13 @@ export async function resultOf(url: string, headers: Record<string, string>, nam
   return (await fetch(url, { method: 'POST', headers, body })).text();
 }
 
+/** Whole, either the short result or the long one. */
+export const ANSWERED = /"text":"(Issue 17 was created\.|2026-03-01T08[^"]*(\\\\.[^"]*)*)"/;
+
 async function checkResult({ url, headers, body }: Request): Promise<void> {
   const response = await fetch(url, { method: 'POST', headers, body });
   const text = await response.text();
-  if (response.status !== 200 || !text.includes('"text":"Issue 17 was created."')) {
+  if (response.status !== 200 || !ANSWERED.test(text)) {
     throw new Error(`Expected the tool's result from ${url}, got ${response.status}: ${text}`);
   }
 }

@@ -4,6 +4,7 @@
 export interface Policy {
   rules: object[];
   limits?: Record<string, object>;
+  results?: object[];
 }
 
 const MANY_RULES = 10_000;
@@ -80,6 +81,11 @@ export const marked = (when = ['"untrusted" in marks']): Policy => {
 /** The same, if three values of its arguments are known in the run. */
 export const known = (): Policy =>
   marked(['"untrusted" in marks', 'known([args.owner, args.title, args.labels[0]])']);
+
+/** The policy that hides secrets in what a tool of the upstream returns, or in what others return. */
+export function hiding(tool: string, of = tool): Policy {
+  return { ...plainPolicy(tool), results: [{ tool: of, hide: 'secrets' }] };
+}
 
 export const OTHER_TOOL = 'list_issues';
 

@@ -51,6 +51,8 @@ export interface Subject {
   service?: Service;
   /** What is in front of the upstream, for lines about tool calls. */
   road?: Road;
+  /** The policy of such a line, if it is not the plain one. */
+  policy?: () => Policy;
   /** The program of others that the line measures. */
   peer?: Peer;
 }

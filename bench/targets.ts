@@ -117,6 +117,20 @@ export const TARGETS: Target[] = [
     atMost: 1 / times,
   })),
   { label: 'forwarded call against a bare forwarder', of: 'mcp', against: 'mcp-floor', atMost: 2 },
+  {
+    label: 'a forwarded call with 4 KB back, results of other tools guarded, against none',
+    of: 'mcp-4k-others',
+    against: 'mcp-4k',
+    adds: true,
+    atMost: 1.05,
+  },
+  {
+    label: 'a forwarded call with 4 KB back, secrets hidden in them, against none',
+    of: 'mcp-4k-hide',
+    against: 'mcp-4k',
+    adds: true,
+    atMost: 1.5,
+  },
   ...['mcp-proxy', 'supergateway'].map(peer => ({
     label: `forwarded call against ${peer}, the stdio server counted with both`,
     of: 'mcp-stdio',

@@ -1,4 +1,4 @@
-// A minimal MCP server: one tool, answered at once and as JSON, over HTTP in the older era, or over stdio with
+// A minimal MCP server: a tool with a short result and one with 4 KB of it, answered at once and as JSON, over HTTP in the older era, or over stdio with
 // `--stdio`. The benchmark measures what is in front of it.
 
 interface Message {
@@ -7,14 +7,30 @@ interface Message {
   params?: Record<string, unknown>;
 }
 
-const TOOL = {
-  name: 'create_issue',
-  description: 'Creates an issue.',
+const tool = (name: string, description: string) => ({
+  name,
+  description,
   inputSchema: { type: 'object', properties: { title: { type: 'string' } } },
-};
+});
+
+const TOOLS = [tool('create_issue', 'Creates an issue.'), tool('read_log', 'Reads 4 KB of a log.')];
+
+/** What tools often return: words, paths, times, ids and addresses, and nothing that a detector of secrets finds. */
+const LOG = Array.from({ length: 64 }, (_, at) =>
+  [
+    `2026-03-0${(at % 9) + 1}T08:${10 + (at % 50)}:07.312Z`,
+    ['INFO', 'WARN', 'DEBUG'][at % 3],
+    ['src/http/server.ts:41', 'GET https://example.com/api/items?page=2', 'user 4711 <ann@example.com>'][
+      at % 3
+    ],
+    ['took 17 ms', `commit 9fceb02d0ae598e95dc970b74767f19372d61af${at % 10}`, '{"ok":true,"n":12}'][at % 3],
+  ].join(' '),
+)
+  .join('\n')
+  .slice(0, 4096);
 
 /** Null for a notification. */
-function answer({ id, method }: Message): object | null {
+function answer({ id, method, params }: Message): object | null {
   if (id === undefined) return null;
   switch (method) {
     case 'initialize':
@@ -26,9 +42,11 @@ function answer({ id, method }: Message): object | null {
     case 'ping':
       return respond(id, {});
     case 'tools/list':
-      return respond(id, { tools: [TOOL] });
+      return respond(id, { tools: TOOLS });
     case 'tools/call':
-      return respond(id, { content: [{ type: 'text', text: 'Issue 17 was created.' }] });
+      return respond(id, {
+        content: [{ type: 'text', text: params?.['name'] === 'read_log' ? LOG : 'Issue 17 was created.' }],
+      });
     default:
       return { jsonrpc: '2.0', id, error: { code: -32601, message: `Method not found: ${method}` } };
   }

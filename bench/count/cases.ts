@@ -2,11 +2,13 @@
 // same settings share a server, in this order, so that a count always has the same history.
 
 import * as path from 'node:path';
-import { type Request, single } from '../load.ts';
+import { ID, type Request, single } from '../load.ts';
+import { ANSWERED, callThrough, openUpstream, READS } from '../mcp-subjects.ts';
 import {
   asking,
   conditions,
   everything,
+  hiding,
   known,
   limited,
   marked,
@@ -32,7 +34,7 @@ import { Counted, GROUP } from './counted.ts';
 export interface Case {
   name: string;
   label: string;
-  server: 'echo' | 'service' | 'traced';
+  server: 'echo' | 'service' | 'traced' | 'proxy';
   policy?: () => Policy;
   shadow?: () => Policy;
   /** What has to happen to the key first. */
@@ -79,6 +81,24 @@ export const CASES: Case[] = [
     shadow: conditions,
     traced: true,
   },
+  {
+    name: 'call',
+    label: 'a forwarded call with 4 KB back',
+    server: 'proxy',
+    policy: () => plainPolicy(READS),
+  },
+  {
+    name: 'call-others',
+    label: 'the same, secrets are hidden in results of other tools',
+    server: 'proxy',
+    policy: () => hiding(READS, 'crm__*'),
+  },
+  {
+    name: 'call-hide',
+    label: 'the same, secrets are hidden in it',
+    server: 'proxy',
+    policy: () => hiding(READS),
+  },
 ];
 
 /** By then no window is much above the next: the optimizing compiler is done with what every check executes. */
@@ -89,11 +109,15 @@ const FURTHER_GROUPS = 200;
 /** Counts cases that share a server. */
 export async function countCases(cases: Case[], place: Place): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
-  const { counted, requests } =
-    cases[0]!.server === 'echo' ? await openEcho(place) : await openService(cases, place);
+  const open = { echo: openEcho, service: openService, traced: openService, proxy: openProxy };
+  const { counted, requests, wanted } = await open[cases[0]!.server](cases, place);
   for (const [index, { name, label }] of cases.entries()) {
     place.tell(`counting: ${label}`);
-    counts[name] = await counted.perRequest(requests[index]!, index === 0 ? WARM_UP_GROUPS : FURTHER_GROUPS);
+    counts[name] = await counted.perRequest(
+      requests[index]!,
+      index === 0 ? WARM_UP_GROUPS : FURTHER_GROUPS,
+      wanted,
+    );
   }
   await counted.server.stop();
   return counts;
@@ -103,9 +127,11 @@ interface Opened {
   counted: Counted;
   /** What a group of each case consists of. */
   requests: Request[][];
+  /** What an answer has in it, if it is not a verdict. */
+  wanted?: RegExp;
 }
 
-async function openEcho(place: Place): Promise<Opened> {
+async function openEcho(_: Case[], place: Place): Promise<Opened> {
   const counted = await Counted.start('echo', [path.join(import.meta.dirname, '../echo.ts')], {}, place);
   return { counted, requests: [[echoRequest(counted.server)]] };
 }
@@ -133,6 +159,27 @@ async function openService(cases: Case[], place: Place): Promise<Opened> {
     return groupOf(request!, traced ? 1 : 0);
   });
   return { counted, requests };
+}
+
+/** Calls through the proxy to an HTTP upstream, which is not counted. */
+async function openProxy(cases: Case[], place: Place): Promise<Opened> {
+  const env = { ...(await settings('proxy', 'sqlite', place)), TOOLGATE_SEALING: 'false' };
+  const tool = { name: 'up', transport: 'http', url: await openUpstream(place) };
+  const preparing = await start('proxy', script(...SERVE), env, place);
+  const made: Request[] = [];
+  for (const { name, policy = plainPolicy } of cases)
+    made.push(await callThrough(preparing, policy(), tool, { called: READS, name }));
+  await preparing.stop();
+  const counted = await Counted.start('proxy', SERVE, env, place);
+  // The MCP sessions are kept in the store. Calls of one session at the same time have ids of their own.
+  const requests = made.map(request =>
+    Array.from({ length: GROUP }, (_, index) => ({
+      ...request,
+      url: `${counted.server.url}/mcp`,
+      body: request.body.replaceAll(ID, String(index + 1)),
+    })),
+  );
+  return { counted, requests, wanted: ANSWERED };
 }
 
 const TRACED = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
