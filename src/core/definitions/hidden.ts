@@ -9,10 +9,10 @@ import { codePoint } from './quoted.ts';
 
 /**
  * All that may show nothing. Unicode calls some signs formats that are shown, such as the Arabic number sign; the
- * Braille blank is called a symbol, and is empty.
+ * Braille blank is called a symbol, and is empty, as are a head of a note, a filler of Khitan and two blanks of hieroglyphs.
  */
 const UNSEEN =
-  /(?![\t\n\r])\p{Cc}|(?![\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}])\p{Cf}|\p{Default_Ignorable_Code_Point}|\p{Cs}|\u2800/gu;
+  /(?![\t\n\r])\p{Cc}|(?![\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}])\p{Cf}|\p{Default_Ignorable_Code_Point}|\p{Cs}|[\u2800\u{1D159}\u{16FE4}\u{13441}\u{13442}]/gu;
 const SOME_UNSEEN = new RegExp(UNSEEN.source, 'u');
 
 /** What may stand before a character that is looked at: an emoji with its colour and selector, say. */
@@ -31,8 +31,10 @@ const VARIED_BEFORE = /[\p{Script=Han}\p{Sm}]$/u;
 const MAX_LOOKED_AT = 1000;
 
 /** Whether a definition has a text with hidden characters. */
-export function hidesText(definition: JsonObject): boolean {
-  return placesOf(definition).some(({ text }) => unseenIn(text, 1).length > 0);
+export const hidesText = (definition: JsonObject): boolean => hidesIn(placesOf(definition));
+
+export function hidesIn(places: readonly Place[]): boolean {
+  return places.some(({ text }) => unseenIn(text, 1).length > 0);
 }
 
 export const hiddenIn: Finder = function* ({ places }) {

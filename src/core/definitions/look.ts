@@ -5,7 +5,7 @@
 import { SEPARATOR } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
 import { UNICODE_VERSION } from './confusables.ts';
-import { hidesText } from './hidden.ts';
+import { hidesIn } from './hidden.ts';
 import { placesOf } from './places.ts';
 
 export interface Look {
@@ -16,20 +16,22 @@ export interface Look {
 }
 
 /** It grows when a look would find something else: with Unicode's lists, or with the code here. */
-const REVISION = 1;
+const REVISION = 2;
 export const LOOK_VERSION = Number.parseInt(UNICODE_VERSION, 10) * 100 + REVISION;
 
 export const NOTHING: Look = { hidden: false, servers: [] };
 const MOST_SERVERS = 30;
 const MOST_NAME = 32;
+const MAY_END_NAME = /[a-z0-9-]/;
 
 export function lookAt(definition: JsonObject): Look {
   const servers = new Set<string>();
-  for (const { text } of placesOf(definition)) {
+  const places = placesOf(definition);
+  for (const { text } of places) {
     if (servers.size > MOST_SERVERS) break;
     if (text.includes(SEPARATOR)) for (const each of serversIn(text.toLowerCase())) servers.add(each);
   }
-  return { hidden: hidesText(definition), servers: servers.size > MOST_SERVERS ? null : [...servers] };
+  return { hidden: hidesIn(places), servers: servers.size > MOST_SERVERS ? null : [...servers] };
 }
 
 /** Every name that a server could have and that ends before a separator. A hyphen may belong to it, or stand before it. */
@@ -40,6 +42,8 @@ function* serversIn(text: string): Generator<string> {
     at >= 0 && found <= MOST_SERVERS;
     at = text.indexOf(SEPARATOR, at + 1)
   ) {
+    // A long row of separators has none of the work that follows.
+    if (!MAY_END_NAME.test(text[at - 1] ?? '')) continue;
     const [run = ''] = /[a-z0-9-]*$/.exec(text.slice(Math.max(0, at - MOST_NAME), at)) ?? [];
     for (const { index } of run.matchAll(/(?<![a-z0-9])[a-z0-9]/g)) {
       found++;

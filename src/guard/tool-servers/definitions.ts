@@ -5,7 +5,7 @@ import { readLook } from '../../core/definitions/look.ts';
 import { GuardError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { type Json, writeJson } from '../../core/wire/json.ts';
-import { keepLook } from '../../store/definition-reviews.ts';
+import { keepLook, type Looked } from '../../store/definition-reviews.ts';
 import { listPins, markDrift, type Pin, pinDefinition } from '../../store/tool-definitions.ts';
 import type { SourceRef } from '../../store/tool-servers.ts';
 import type { Deps } from '../deps.ts';
@@ -42,7 +42,11 @@ export async function compareDefinitions(
   const expected = news(digested, await listPins(deps.db, source.sourceId));
   if (expected.length === 0) return;
   // It takes its time for large definitions, and nobody has to wait for that.
-  const looks = new Map(expected.map(each => [each.digest, lookedAt(each)]));
+  const looks = new Map<string, Looked>();
+  for (const each of expected) {
+    looks.set(each.digest, lookedAt(each));
+    await new Promise(setImmediate);
+  }
   await changeSource(deps, source, async (tx, now) => {
     if (now === null) return;
     const id = now.sourceId;

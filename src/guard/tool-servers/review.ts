@@ -43,16 +43,19 @@ export async function reviewTools(
     const definition = parseJson(row.definition) as JsonObject;
     const { heldFor, neighbours } = await keys.of(row, definition);
     const accepted = acceptedOf(deps, source, row);
+    const difference =
+      accepted === null || accepted.digest === row.digest ? null : differenceOf(row, definition);
+    // Either takes some 100 ms for the largest definition, and others want to be answered meanwhile.
+    await new Promise(setImmediate);
     tools.push({
       name: row.toolName,
       definition,
       digest: row.digest,
       accepted,
-      difference: accepted === null || accepted.digest === row.digest ? null : differenceOf(row, definition),
+      difference,
       findings: findingsOf(definition, neighboursOf(neighbours)),
       heldFor,
     });
-    // A server may have thousands of tools, and others want to be answered meanwhile.
     await new Promise(setImmediate);
   }
   return tools;
