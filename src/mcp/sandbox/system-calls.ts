@@ -2,7 +2,7 @@
 // makes the program of them that the kernel runs.
 
 /** Numbers on x86-64 and on arm64; null where the call does not exist. From the kernel's asm/unistd.h. */
-const NUMBERS = {
+export const NUMBERS = {
   accept: [43, 202],
   accept4: [288, 242],
   acct: [163, 89],
