@@ -53,7 +53,7 @@ const ON_CALL: DemoAgent = {
   runs: ['incident: checkout latency', 'nightly health check'],
   calls: calls(`k8s__get_pods 14, k8s__logs 12, k8s__restart_deployment 0.7, k8s__scale_deployment 0.5,
     k8s__exec 0.3, metrics__query_range 16, pager__list_incidents 5, pager__resolve_incident 0.3`),
-  servers: ['k8s'],
+  servers: ['k8s', 'github'],
 };
 
 const RETIRED: DemoAgent = {
@@ -62,6 +62,9 @@ const RETIRED: DemoAgent = {
 };
 
 export const AGENTS = [CODING, SUPPORT, ON_CALL, RETIRED];
+
+/** The servers that keys share. */
+export const SHARED = ['github'];
 
 /** The tool whose definition has changed since, and what it says now. */
 export const CHANGED = {

@@ -12,7 +12,7 @@ import type { Deps } from '../guard/deps.ts';
 import { countAgain } from '../guard/log/rollups.ts';
 import { hashPassword } from '../guard/people/passwords.ts';
 import { hashToken, mintToken } from '../guard/secrets.ts';
-import { insertConnectedTool } from '../store/connected-tools.ts';
+import { insertConnectedTool, insertLink } from '../store/connected-tools.ts';
 import type { Transaction } from '../store/engine/db.ts';
 import { insertKey, listKeys, revokeKey } from '../store/keys.ts';
 import { nextAuditId } from '../store/log/audit-tally.ts';
@@ -27,7 +27,8 @@ import {
 import { insertPolicy, insertPolicyVersion, listPolicies } from '../store/policies.ts';
 import { keepSetting } from '../store/settings.ts';
 import { markDrift, pinDefinition } from '../store/tool-definitions.ts';
-import { AGENTS, CHANGED, type DemoAgent } from './agents.ts';
+import { findToolServerByName, insertToolServer } from '../store/tool-servers.ts';
+import { AGENTS, CHANGED, type DemoAgent, SHARED } from './agents.ts';
 import { ADMIN, type DemoPolicy, OPERATORS, POLICIES } from './scenario.ts';
 import { daysBefore, idAt, type Resident, Week } from './week.ts';
 import { noteChange, writeHooks, writeWeek } from './write.ts';
@@ -180,26 +181,54 @@ async function addKey(
 async function addServer(
   tx: Transaction,
   name: string,
-  { calls, daysAgo }: DemoAgent,
+  agent: DemoAgent,
   keyId: string,
   now: number,
 ): Promise<void> {
-  const createdAt = daysBefore(now, daysAgo);
+  const createdAt = daysBefore(now, agent.daysAgo);
   const id = idAt(createdAt);
+  const toolServerId = SHARED.includes(name) ? await addShared(tx, name, createdAt) : null;
+  if (toolServerId === null) await insertConnectedTool(tx, { ...sourceOf(id, name, createdAt), keyId });
+  else await insertLink(tx, { id, keyId, name, toolServerId, createdAt });
+  const detail = { keyId, name, ...(toolServerId !== null && { toolServerId }) };
+  await noteChange(tx, 'connected-tool.create', id, createdAt, detail);
+  pinTools(tx, toolServerId ?? id, name, agent, now);
+}
+
+/** The tool server with this name, which is made if there is none. */
+async function addShared(tx: Transaction, name: string, createdAt: number): Promise<string> {
+  const known = await findToolServerByName(tx, name);
+  if (known !== null) return known.id;
+  const id = idAt(createdAt);
+  await insertToolServer(tx, { ...sourceOf(id, name, createdAt), toolServerId: id });
+  await noteChange(tx, 'tool-server.create', id, createdAt, { name });
+  return id;
+}
+
+function sourceOf(id: string, name: string, createdAt: number) {
   const open = { headersEncrypted: null, oauthEncrypted: null, oauthAs: null, authorizationServer: null };
-  const own = { sourceId: id, toolServerId: null, trust: 'first' as const };
   const reached = { transport: 'http' as const, target: `https://mcp.example.com/${name}` };
-  await insertConnectedTool(tx, { id, keyId, name, ...own, ...reached, ...open, updatedAt: null, createdAt });
-  await noteChange(tx, 'connected-tool.create', id, createdAt, { keyId, name });
+  const own = { id, sourceId: id, name, keyId: null, toolServerId: null, trust: 'first' as const };
+  return { ...own, ...reached, ...open, createdAt, updatedAt: null };
+}
+
+function pinTools(
+  tx: Transaction,
+  sourceId: string,
+  name: string,
+  { calls, daysAgo }: DemoAgent,
+  now: number,
+): void {
+  const seenAt = daysBefore(now, daysAgo);
   const prefix = joinName(name, '');
   for (const tool of new Set(calls.filter(each => each.startsWith(prefix)))) {
     const toolName = tool.slice(prefix.length);
     const words = toolName.replaceAll('_', ' ');
     const pin = definition(toolName, `${words[0]?.toUpperCase()}${words.slice(1)}.`);
-    pinDefinition(tx, { sourceId: id, toolName, seenAt: createdAt, ...pin });
+    pinDefinition(tx, { sourceId, toolName, seenAt, ...pin });
     if (tool !== CHANGED.tool) continue;
     const changed = definition(toolName, CHANGED.description);
-    markDrift(tx, id, toolName, { ...changed, at: daysBefore(now, CHANGED.daysAgo) });
+    markDrift(tx, sourceId, toolName, { ...changed, at: daysBefore(now, CHANGED.daysAgo) });
   }
 }
 

@@ -110,6 +110,10 @@ function suite(engine: Engine): void {
       each.tools.filter(tool => tool.drifted).map(tool => tool.name),
     );
     expect(drifted).toEqual(['merge_pull_request']);
+    const shared = (await get('/tool-servers')).toolServers;
+    expect(shared.map((each: { name: string; keys: number }) => [each.name, each.keys])).toEqual([
+      ['github', 2],
+    ]);
     expect((await get(`/sessions?keyId=${coding.id}`)).sessions.length).toBeGreaterThan(0);
   });
 
