@@ -3,12 +3,13 @@
 import { GuardError } from '../core/errors.ts';
 import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Span } from '../core/wire/span.ts';
-import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import { ServerChanged } from '../guard/check/facts.ts';
+import type { CalledTool, CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { checkedOf, inputOf } from './call-input.ts';
 import type { CallSlot } from './call-slots.ts';
 import { forward } from './forward.ts';
-import type { KnownTool } from './offered.ts';
+import type { KnownTool } from './known-tool.ts';
 import { CODES, MAX_REPEATED, REFERENCE_META, RpcError } from './protocol.ts';
 import { takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
 import { type Begun, type Call, type CallServices, TOOLS_CALL } from './tool-call.ts';
@@ -28,9 +29,13 @@ export async function callTool(services: CallServices, asked: Call): Promise<Jso
   const span = beginSpan(services, call, startedAt, tool);
   return withinSpan(span, () =>
     tool === null
-      ? Promise.reject(new RpcError(CODES.invalidParams, `Unknown tool: ${name.slice(0, MAX_REPEATED)}`))
+      ? Promise.reject(unknownTool(name))
       : checkAndForward(services, { ...call, input, span }, name, tool),
   );
+}
+
+function unknownTool(name: string): RpcError {
+  return new RpcError(CODES.invalidParams, `Unknown tool: ${name.slice(0, MAX_REPEATED)}`);
 }
 
 function beginSpan(
@@ -80,7 +85,9 @@ export async function callTogether(
   const asked = begun.map((call, index) => question(call, tool, slots[index] as CallSlot));
   const answers = await services.checks.submitAll(asked);
   return begun.map((call, index) =>
-    withinSpan(call.span, () => concluded(services, call, tool, answers[index] as VerdictOrError)),
+    withinSpan(call.span, () =>
+      concluded(services, call, tool, slots[index] as CallSlot, answers[index] as VerdictOrError),
+    ),
   );
 }
 
@@ -90,15 +97,17 @@ async function concluded(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
+  slot: CallSlot,
   answer: VerdictOrError,
 ): Promise<JsonObject> {
+  if (answer instanceof ServerChanged) return checkAgain(services, call, tool.exposedName, slot);
   if (answer instanceof GuardError) throw answer;
   return answerFor(services, call, tool, answer);
 }
 
 /** A slot that the call keeps until its answer is read: whoever reads no answers gets no slots for more. */
-function taken({ slots }: CallServices, { upstream }: KnownTool, ration: AnswerRation): CallSlot {
-  const slot = slots.take(upstream.tool);
+function taken({ slots }: CallServices, { connectedTool }: KnownTool, ration: AnswerRation): CallSlot {
+  const slot = slots.take(connectedTool);
   ration.keep(slot.free);
   return slot;
 }
@@ -117,12 +126,40 @@ async function checkAndForward(
     await untilSignedIn(services, call.principal, call.cancel.signal);
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
+  try {
+    return await askAndForward(services, call, tool, slot);
+  } catch (error) {
+    if (error instanceof ServerChanged) return checkAgain(services, call, name, slot);
+    throw error;
+  }
+}
+
+async function askAndForward(
+  services: CallServices,
+  call: Begun,
+  tool: KnownTool,
+  slot: CallSlot,
+): Promise<JsonObject> {
   const verdict = await services.checks.submit(question(call, tool, slot));
   return answerFor(services, call, tool, verdict);
 }
 
+/** The server of the call was changed or removed meanwhile: the tool is looked for as the key has it now. */
+async function checkAgain(
+  services: CallServices,
+  call: Begun,
+  name: string,
+  slot: CallSlot,
+): Promise<JsonObject> {
+  const { keyId, personId } = call.principal;
+  services.hub.doubt(keyId);
+  const tool = await services.listing.find(keyId, name, personId);
+  if (tool === null) throw unknownTool(name);
+  return askAndForward(services, call, tool, slot);
+}
+
 function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
-  const { serverName, toolName, upstream, shownDigest, shownLook, unsigned } = tool;
+  const { serverName, toolName, shownDigest, shownLook, unsigned } = tool;
   return {
     principal: call.principal,
     surface: 'mcp',
@@ -132,7 +169,7 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
       ...(none !== undefined && { noPlace: none }),
       ...(unsigned !== undefined && { unsent: true }),
     },
-    ...(unsigned !== 'unlisted' && { connectedTool: upstream.tool }),
+    ...(unsigned !== 'unlisted' && { connectedTool: calledTool(tool) }),
     ...(shownDigest !== undefined && { shownDigest }),
     ...(shownLook !== undefined && { shownLook }),
     ...checkedOf(call.input),
@@ -141,6 +178,12 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
     startedAt: call.startedAt,
     span: call.span,
   };
+}
+
+/** What the call would reach: the state of the server that its connection is for. */
+function calledTool({ connectedTool: { id }, upstream }: KnownTool): CalledTool {
+  const { toolServerId, updatedAt } = upstream.source;
+  return { id, toolServerId, updatedAt };
 }
 
 /** The answer to the client for a committed verdict. */

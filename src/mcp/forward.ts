@@ -8,8 +8,8 @@ import type { GuardedCall } from '../guard/check/guarded-call.ts';
 import { RUN, type Verdict, WATCHED } from '../guard/check/request.ts';
 import type { CallOutcome, LookedAt } from '../store/log/outcomes.ts';
 import { GuardedNotes } from './guarded-notes.ts';
+import type { KnownTool } from './known-tool.ts';
 import { lookAt, tellable } from './looked-at.ts';
-import type { KnownTool } from './offered.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcResponse } from './protocol.ts';
 import { headerValue, paramHeaders } from './schema.ts';
 import { SignInFirst, signInFirst } from './sign-in.ts';
@@ -69,7 +69,7 @@ export async function forward(
     }
     if (error instanceof SignInFirst) {
       done('sign_in_needed');
-      return signInAnswer(services, call, tool.upstream.tool);
+      return signInAnswer(services, call, tool.connectedTool);
     }
     if (!(error instanceof UpstreamError)) throw error;
     done(late ? 'timed_out' : 'upstream_failure');
@@ -108,7 +108,7 @@ function send(
     const forClient = notificationForClient(notification, ourToken, clientToken);
     if (forClient !== null) passOn(forClient);
   };
-  return sendTraced(call.span, tool.upstream.tool, TOOLS_CALL, tool.toolName, trace =>
+  return sendTraced(call.span, tool.connectedTool, TOOLS_CALL, tool.toolName, trace =>
     tool.upstream.request(
       TOOLS_CALL,
       callForUpstream(call.input, tool, call.params, call.logLevel, ourToken),

@@ -1,111 +1,93 @@
-// The upstreams of every key that is in use on this replica. Only the open connections live here: the store says which
-// Connected Tools a key has. A server to which everybody signs in for themselves has one upstream for each person, so
-// that nobody uses, or learns anything of, the connection of another.
+// Which Connected Tools the keys in use on this replica have, and who listens for changes of them. The store says which
+// there are; upstreams.ts has the connections to their servers, of which keys that share a server share one.
 
 import type { Deps } from '../guard/deps.ts';
 import { onHint } from '../guard/hints.ts';
-import type { TargetRules } from '../guard/outgoing/addresses.ts';
-import type { Rations } from '../guard/rations/rations.ts';
-import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
-import { decryptHeaders } from '../guard/tool-servers/source-secrets.ts';
-import type { StdioServers } from '../settings/stdio-servers.ts';
 import { type ConnectedTool, listConnectedTools } from '../store/connected-tools.ts';
-import { findToolServer } from '../store/tool-servers.ts';
-import { isPersonal, type SignIn, signInTo } from './sign-in.ts';
+import { findToolServer, type ToolServer } from '../store/tool-servers.ts';
+import { isPersonal } from './sign-in.ts';
 import { UnderWay } from './under-way.ts';
-import { NotDeclared, Upstream } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 import { UPSTREAM_CONDITIONS, type UpstreamCondition } from './upstream-health.ts';
-import type { Wire } from './wire.ts';
-import { HttpWire } from './wire-http.ts';
-import { SseWire } from './wire-sse.ts';
-import { StdioWire } from './wire-stdio.ts';
+import { type UpstreamSettings, Upstreams } from './upstreams.ts';
 
 /** How long the list of a key's Connected Tools is used without asking the store again. */
 const BELIEVED_MS = 2000;
-const CONNECT_MS = 10_000;
-/** How long a call waits for a command that is still starting. Clients and listings wait longer than this. */
-const PATIENCE_MS = 9000;
 const IDLE_MS = 10 * 60_000;
 const IDLE_CHECK_MS = 30_000;
-/** How many upstreams of single people are kept. Beyond it, those that are unused for the longest time are closed. */
-const MAX_PERSONAL = 500;
+const LONG_AGO = Number.NEGATIVE_INFINITY;
 
-interface HubSettings {
-  rules: TargetRules;
-  rations: Rations;
-  /** The commands that the server file declares now. */
-  stdioServers: StdioServers;
-  stdioStderr: 'drop' | 'inherit';
-  onStderrDropped: (bytes: number) => void;
-  /** How long a command may take to start. */
-  upstreamStart: number;
-  serverSignIns: Pick<ServerSignIns, 'authorization' | 'refused'>;
-  /** How many upstreams of single people are kept. */
-  maxPersonal?: number;
+/** A Connected Tool of a key, and the upstream of its server, which other keys may have too. */
+export interface Connected<Tool = ConnectedTool> {
+  tool: Tool;
+  upstream: Upstream;
 }
 
-interface KeyUpstreams {
-  /**
-   * For a server to which everybody signs in for themselves, this list has the upstream of credentials without a
-   * person.
-   */
-  upstreams: Upstream[];
-  hasPersonal: boolean;
+interface KeyTools {
+  tools: ConnectedTool[];
+  /** When the store was asked for them; before all time if they are not believed any more. */
   readAt: number;
   usedAt: number;
 }
 
 export class Hub {
   readonly #deps: Deps;
-  readonly #settings: HubSettings;
-  readonly #keys = new Map<string, KeyUpstreams>();
-  readonly #reading = new Map<string, Promise<KeyUpstreams>>();
-  /** The upstreams of tool servers that operators have looked at, by the ids of the servers. */
-  readonly #servers = new Map<string, Upstream>();
-  /** The upstreams of single people, by tool and person, the most recently used last. */
-  readonly #personal = new Map<string, Upstream>();
+  readonly #upstreams: Upstreams;
+  readonly #keys = new Map<string, KeyTools>();
+  /** The keys in memory that have a server, by the id of the source. */
+  readonly #having = new Map<string, Set<string>>();
+  readonly #reading = new Map<string, Promise<KeyTools>>();
+  /** How often something was doubted. */
+  #doubts = 0;
   /** By key, and by key and person. */
   readonly #listeners = new Map<string, Set<() => void>>();
   readonly #requests = new UnderWay();
   readonly #idle: Timer;
 
-  constructor(deps: Deps, settings: HubSettings) {
+  constructor(deps: Deps, settings: UpstreamSettings) {
     this.#deps = deps;
-    this.#settings = settings;
+    const changed = (sourceId: string, personId: string | null) => this.#tellAll(sourceId, personId);
+    this.#upstreams = new Upstreams(deps, settings, this.#requests, changed);
     this.#idle = setInterval(() => this.closeIdle(), IDLE_CHECK_MS);
     onHint(deps.db, 'tools', keyId => this.#changed(keyId));
     onHint(deps.db, 'tool-server', id => this.#serverChanged(id));
     onHint(deps.db, 'sign-in', about => this.#signedIn(about));
   }
 
-  /** The upstreams of a key for one person, or for a credential without a person, in the order of their names. */
-  async of(keyId: string, personId: string | null = null): Promise<Upstream[]> {
+  /**
+   * The Connected Tools of a key, for one person or for a credential without a person, in the order of their names. For a
+   * server to which everybody signs in for themselves, the upstream is that of the person.
+   */
+  async of(keyId: string, personId: string | null = null): Promise<Connected[]> {
     let known = this.#keys.get(keyId);
     if (known === undefined || performance.now() - known.readAt >= BELIEVED_MS)
       known = await this.#readForAll(keyId);
     else known.usedAt = this.#deps.now();
-    const { upstreams, hasPersonal } = known;
-    if (!hasPersonal || personId === null) return upstreams;
-    return upstreams.map(each => (isPersonal(each.tool) ? this.#ofPerson(each.tool, personId) : each));
+    return known.tools.map(tool => {
+      const own = personId !== null && isPersonal(tool);
+      return { tool, upstream: own ? this.#upstreams.ofPerson(tool, personId) : this.#upstreams.of(tool) };
+    });
   }
 
   /** Asks the store now for one of them. */
-  async find(keyId: string, toolId: string): Promise<Upstream | null> {
-    return (await this.#read(keyId)).upstreams.find(each => each.tool.id === toolId) ?? null;
+  async find(keyId: string, toolId: string): Promise<Connected | null> {
+    const { tools } = await this.#read(keyId);
+    const tool = tools.find(each => each.id === toolId);
+    return tool === undefined ? null : { tool, upstream: this.#upstreams.of(tool) };
   }
 
   /** Asks the store now for a tool server that keys share. */
-  async findServer(id: string): Promise<Upstream | null> {
-    const row = await findToolServer(this.#deps.db, id);
-    const before = this.#servers.get(id);
-    const now = row && { ...row, keyId: '' };
-    if (now !== null && before !== undefined && isSame(before.tool, now)) return before;
-    if (before !== undefined) this.#forget(before);
-    this.#servers.delete(id);
-    if (now === null) return null;
-    const upstream = this.#upstream(now, null);
-    this.#servers.set(id, upstream);
-    return upstream;
+  async findServer(id: string): Promise<Connected<ToolServer> | null> {
+    const tool = await findToolServer(this.#deps.db, id);
+    return tool === null ? null : { tool, upstream: this.#upstreams.of(tool) };
+  }
+
+  /** What is known of a key's Connected Tools is not believed any more: whoever wants them next asks the store. */
+  doubt(keyId: string): void {
+    this.#doubts++;
+    this.#reading.delete(keyId);
+    const doubted = this.#keys.get(keyId);
+    if (doubted !== undefined) doubted.readAt = LONG_AGO;
   }
 
   /**
@@ -130,6 +112,11 @@ export class Hub {
     for (const listener of this.#listeners.get(name) ?? []) listener();
   }
 
+  /** Tells all keys that have this server. */
+  #tellAll(sourceId: string, personId: string | null): void {
+    for (const keyId of this.#having.get(sourceId) ?? []) this.#tell(keyId, personId);
+  }
+
   /** Gives up the requests under way, and further ones: the service stops, and waits for none of them any longer. */
   giveUp(): void {
     this.#requests.giveUp();
@@ -137,100 +124,56 @@ export class Hub {
     for (const listeners of this.#listeners.values()) for (const listener of [...listeners]) listener();
   }
 
-  #all(): Upstream[] {
-    const ofKeys = [...this.#keys.values()].flatMap(({ upstreams }) => upstreams);
-    return [...ofKeys, ...this.#servers.values(), ...this.#personal.values()];
-  }
-
   close(): void {
     clearInterval(this.#idle);
-    for (const each of this.#all()) each.close();
+    this.#upstreams.close();
     this.#keys.clear();
-    this.#servers.clear();
-    this.#personal.clear();
+    this.#having.clear();
   }
 
   /** One reading serves all who ask while it is under way: the members of a batch ask at once. */
-  #readForAll(keyId: string): Promise<KeyUpstreams> {
+  #readForAll(keyId: string): Promise<KeyTools> {
     const underWay = this.#reading.get(keyId);
     if (underWay !== undefined) return underWay;
-    const reading = this.#read(keyId).finally(() => this.#reading.delete(keyId));
+    const reading = this.#read(keyId).finally(() => {
+      if (this.#reading.get(keyId) === reading) this.#reading.delete(keyId);
+    });
     this.#reading.set(keyId, reading);
     return reading;
   }
 
-  async #read(keyId: string): Promise<KeyUpstreams> {
-    const rows = await listConnectedTools(this.#deps.db, keyId);
-    const before = this.#keys.get(keyId)?.upstreams ?? [];
-    const upstreams = rows.map(
-      row => before.find(each => isSame(each.tool, row)) ?? this.#upstream(row, null),
-    );
-    for (const gone of before) if (!upstreams.includes(gone)) this.#forget(gone);
-    const hasPersonal = rows.some(isPersonal);
-    const read = { upstreams, hasPersonal, readAt: performance.now(), usedAt: this.#deps.now() };
+  async #read(keyId: string): Promise<KeyTools> {
+    const doubts = this.#doubts;
+    const begunAt = performance.now();
+    const tools = await listConnectedTools(this.#deps.db, keyId);
+    const known = this.#keys.get(keyId);
+    // Another reading began later and has ended sooner.
+    if (known !== undefined && known.readAt > begunAt) return known;
+    const read = { tools, readAt: doubts === this.#doubts ? begunAt : LONG_AGO, usedAt: this.#deps.now() };
     this.#keys.set(keyId, read);
+    for (const tool of tools) {
+      this.#having.set(tool.sourceId, (this.#having.get(tool.sourceId) ?? new Set()).add(keyId));
+      // The connection to a server that was changed is closed at once.
+      this.#upstreams.of(tool);
+    }
+    for (const gone of known?.tools ?? []) {
+      if (tools.some(each => each.sourceId === gone.sourceId)) continue;
+      this.#hasNot(keyId, gone.sourceId);
+      if (gone.toolServerId === null) this.#upstreams.forget(gone.sourceId);
+    }
     return read;
   }
 
-  /** Closes the connections to a Connected Tool that was changed or removed. */
-  #forget(gone: Upstream): void {
-    const personal = [...this.#personal].filter(([, { tool }]) => tool.id === gone.tool.id);
-    for (const [name] of personal) this.#personal.delete(name);
-    for (const each of [gone, ...personal.map(([, upstream]) => upstream)]) {
-      each.close();
-      each.retire();
-    }
-  }
-
-  #ofPerson(tool: ConnectedTool, personId: string): Upstream {
-    const name = `${tool.id} ${personId}`;
-    const known = this.#personal.get(name);
-    const upstream = known !== undefined && isSame(known.tool, tool) ? known : this.#upstream(tool, personId);
-    if (known !== upstream) known?.retire();
-    this.#personal.delete(name);
-    this.#personal.set(name, upstream);
-    const [oldest] = this.#personal;
-    if (oldest !== undefined && this.#personal.size > (this.#settings.maxPersonal ?? MAX_PERSONAL)) {
-      this.#personal.delete(oldest[0]);
-      oldest[1].retire();
-    }
-    return upstream;
-  }
-
-  #upstream(tool: ConnectedTool, personId: string | null): Upstream {
-    const changed = () => this.#tell(tool.keyId, personId);
-    const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
-    const signIn = signInTo(this.#settings.serverSignIns, tool, personId);
-    const open = (row: ConnectedTool, signal: AbortSignal) => this.#open(row, signal, signIn);
-    const newRation = () => this.#settings.rations.answer(tool.keyId);
-    const { now } = this.#deps;
-    const upstream = new Upstream(tool, open, newRation, now, changed, limits, signIn, this.#requests);
-    if (tool.transport === 'stdio' && !this.#settings.stdioServers.has(tool.target)) upstream.notDeclared();
-    return upstream;
-  }
-
-  async #open(tool: ConnectedTool, signal: AbortSignal, signIn: SignIn | null): Promise<Wire> {
-    const { rules, stdioServers, stdioStderr, onStderrDropped } = this.#settings;
-    const newRation = () => this.#settings.rations.answer(tool.keyId);
-    const target = { url: tool.target, headers: decryptHeaders(this.#deps.vault, tool), rules, signIn };
-    switch (tool.transport) {
-      case 'http':
-        return new HttpWire(target);
-      case 'sse':
-        return SseWire.open(target, signal, newRation);
-      case 'stdio': {
-        const server = stdioServers.get(tool.target);
-        if (server === null) throw new NotDeclared(tool.target);
-        return StdioWire.open(server, { stderr: stdioStderr, onDropped: onStderrDropped, newRation });
-      }
-    }
+  #hasNot(keyId: string, sourceId: string): void {
+    const having = this.#having.get(sourceId);
+    having?.delete(keyId);
+    if (having?.size === 0) this.#having.delete(sourceId);
   }
 
   /** Reads a key's Connected Tools again at once, so that no connection to a changed one stays open. */
   #changed(keyId: string): void {
-    const doubted = this.#keys.get(keyId);
-    if (doubted === undefined) return;
-    doubted.readAt = Number.NEGATIVE_INFINITY;
+    if (!this.#keys.has(keyId)) return;
+    this.doubt(keyId);
     // If the store cannot be read now, the next request reads it.
     this.#read(keyId).then(
       () => this.#tell(keyId, null),
@@ -238,37 +181,25 @@ export class Hub {
     );
   }
 
-  /** The same for all keys that share a tool server. */
+  /** A tool server that keys share was changed or removed. It is read once, and each key reads when it is next used. */
   #serverChanged(id: string): void {
-    if (this.#servers.has(id)) this.findServer(id).catch(() => {});
-    for (const [keyId, { upstreams }] of this.#keys)
-      if (upstreams.some(({ tool }) => tool.toolServerId === id)) this.#changed(keyId);
+    for (const keyId of this.#having.get(id) ?? []) this.doubt(keyId);
+    if (!this.#upstreams.has(id)) return;
+    this.findServer(id).then(
+      found => {
+        if (found === null) this.#upstreams.forget(id);
+        this.#tellAll(id, null);
+      },
+      () => {},
+    );
   }
 
-  /**
-   * Somebody has signed in to a server, or out. What is open, and what is known of its tools, belongs to the account
-   * before, so it is given up, and clients that see other tools now are notified.
-   */
+  /** Somebody has signed in to a server, or out, so clients that see other tools now are notified. */
   #signedIn(about: string): void {
-    const [keyId = '', sourceId = '', personId = ''] = about.split(' ');
-    for (const [name, each] of [...this.#personal]) {
-      if (each.tool.sourceId !== sourceId || name !== `${each.tool.id} ${personId}`) continue;
-      each.retire();
-      this.#personal.delete(name);
-    }
-    const of = keyId === '' ? [...this.#keys.keys()] : [keyId];
-    for (const each of of) this.#signedInto(each, sourceId, personId);
-  }
-
-  #signedInto(keyId: string, sourceId: string, personId: string): void {
-    const ofKey = this.#keys.get(keyId);
-    const before = ofKey?.upstreams ?? [];
-    const isOne = ({ tool }: Upstream) => tool.sourceId === sourceId;
-    if (ofKey !== undefined && personId === '') {
-      ofKey.upstreams = before.map(each => (isOne(each) ? this.#upstream(each.tool, null) : each));
-      for (const gone of before) if (isOne(gone)) gone.retire();
-    }
-    this.#tell(keyId, personId === '' ? null : personId);
+    const [keyId = '', sourceId = '', person = ''] = about.split(' ');
+    const personId = person === '' ? null : person;
+    this.#upstreams.signedIn(sourceId, personId);
+    for (const each of new Set([keyId, ...(this.#having.get(sourceId) ?? [])])) this.#tell(each, personId);
   }
 
   /**
@@ -276,14 +207,7 @@ export class Hub {
    * closed.
    */
   redeclared(names: readonly string[]): void {
-    const isOne = ({ tool }: Upstream) => tool.transport === 'stdio' && names.includes(tool.target);
-    for (const [keyId, ofKey] of this.#keys) {
-      const before = ofKey.upstreams;
-      if (!before.some(isOne)) continue;
-      ofKey.upstreams = before.map(each => (isOne(each) ? this.#upstream(each.tool, null) : each));
-      for (const gone of before) if (isOne(gone)) gone.retireLater();
-      this.#tell(keyId, null);
-    }
+    for (const sourceId of this.#upstreams.redeclared(names)) this.#tellAll(sourceId, null);
   }
 
   /** How many keys are kept in memory. */
@@ -293,28 +217,29 @@ export class Hub {
 
   /** How many upstreams of single people are kept in memory. */
   get personal(): number {
-    return this.#personal.size;
+    return this.#upstreams.personal;
   }
 
   /** How many upstreams of this replica are in each condition, those of single people included. */
   conditions(): Record<UpstreamCondition, number> {
     const counts = Object.fromEntries(UPSTREAM_CONDITIONS.map(each => [each, 0]));
-    for (const { condition } of this.#all()) counts[condition]!++;
+    for (const { condition } of this.#upstreams.all) counts[condition]!++;
     return counts as Record<UpstreamCondition, number>;
   }
 
-  /** Closes upstreams that nobody has used for a while, and forgets keys that have none open. */
+  /**
+   * Closes upstreams that nobody has used for a while, and forgets keys that have none open of their own, and no client
+   * that listens.
+   */
   closeIdle(): void {
     const before = this.#deps.now() - IDLE_MS;
-    for (const [keyId, { upstreams, usedAt }] of this.#keys) {
-      const open = upstreams.filter(each => !each.closeIfIdle(before));
-      if (open.length === 0 && usedAt < before) this.#keys.delete(keyId);
+    const inUse = this.#upstreams.closeIdle(before);
+    for (const [keyId, { tools, usedAt }] of this.#keys) {
+      const isUsed = tools.some(each => each.toolServerId === null && inUse.has(each.sourceId));
+      if (usedAt >= before || isUsed || this.#listeners.has(keyId)) continue;
+      this.#keys.delete(keyId);
+      for (const { sourceId } of tools) this.#hasNot(keyId, sourceId);
     }
-    for (const [name, each] of this.#personal) if (each.closeIfIdle(before)) this.#personal.delete(name);
-    for (const [id, each] of this.#servers) if (each.closeIfIdle(before)) this.#servers.delete(id);
+    this.#upstreams.keep(sourceId => inUse.has(sourceId) || this.#having.has(sourceId));
   }
-}
-
-function isSame(known: ConnectedTool, row: ConnectedTool): boolean {
-  return known.id === row.id && known.updatedAt === row.updatedAt;
 }

@@ -106,7 +106,7 @@ async function initialize(
   const mcpSessionId = await services.mcpSessions.open(asked.principal, protocolVersion, elicits);
   // The upstreams are opened all at once and nobody waits for them: a dead one must not delay the client.
   const { keyId, personId } = asked.principal;
-  for (const upstream of await services.hub.of(keyId, personId)) upstream.connect().catch(() => {});
+  for (const { upstream } of await services.hub.of(keyId, personId)) upstream.connect().catch(() => {});
   const result: JsonObject = {
     protocolVersion,
     capabilities: await capabilities(services, asked.principal, true),

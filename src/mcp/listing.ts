@@ -5,8 +5,9 @@
 import { joinName } from '../core/text/name.ts';
 import type { Json } from '../core/wire/json.ts';
 import type { Deps } from '../guard/deps.ts';
-import type { Hub } from './hub.ts';
-import { type KnownTool, Offered, unlisted } from './offered.ts';
+import type { Connected, Hub } from './hub.ts';
+import { type KnownTool, knownTool, unlisted } from './known-tool.ts';
+import { Offered } from './offered.ts';
 import { exposedDefinition } from './schema.ts';
 import { isPersonal, signInFirst } from './sign-in.ts';
 import { StillStarting } from './slow-start.ts';
@@ -36,12 +37,15 @@ export class Listing {
 
   /** Asks all upstreams at once. An upstream that fails, or failed just before, is left out; the others are listed. */
   async list(keyId: string, personId: string | null = null): Promise<KnownTool[]> {
-    const upstreams = await this.#hub.of(keyId, personId);
+    const all = await this.#hub.of(keyId, personId);
     const lists = await Promise.all(
-      upstreams.map(async upstream => {
-        const offered = this.#of(upstream);
-        await (offered.fault === null ? offered.read() : offered.refresh());
-        return offered.fault === null ? offered.tools : [];
+      all.map(async connected => {
+        const offered = this.#of(connected.upstream);
+        // What a server that keys share has just told one of them is not asked again for the next.
+        const isAsked = offered.fault === null && connected.tool.toolServerId === null;
+        await (isAsked ? offered.read() : offered.refresh());
+        if (offered.fault !== null) return [];
+        return offered.tools(connected.tool.name).map(([name, tool]) => knownTool(connected, name, tool));
       }),
     );
     return lists.flat();
@@ -58,21 +62,26 @@ export class Listing {
    * without waiting for any list, unless calls depend on whether its definition changed, or its server wants a sign-in.
    */
   async find(keyId: string, exposedName: string, personId: string | null = null): Promise<KnownTool | null> {
-    const upstreams = await this.#hub.of(keyId, personId);
-    const owner = upstreams.find(each => exposedName.startsWith(joinName(each.tool.name, '')));
+    const all = await this.#hub.of(keyId, personId);
+    const owner = all.find(each => exposedName.startsWith(joinName(each.tool.name, '')));
     if (owner === undefined) return null;
-    const offered = this.#of(owner);
-    if (owner.tool.oauthAs !== null && (await lacksSignIn(owner, offered))) {
-      const known = await offered.find(exposedName);
+    const { tool, upstream } = owner;
+    const offered = this.#of(upstream);
+    const find = async () => {
+      const found = await offered.find(tool.name, exposedName);
+      return found === null ? null : knownTool(owner, exposedName, found);
+    };
+    if (tool.oauthAs !== null && (await lacksSignIn(upstream, offered))) {
+      const known = await find();
       return known === null ? unlisted(owner, exposedName) : { ...known, unsigned: 'listed' };
     }
-    const strict = this.#isStrict(owner);
+    const strict = this.#isStrict(upstream);
     if (strict) await offered.confirm();
-    const known = await offered.find(exposedName);
+    const known = await find();
     if (known !== null && !offered.current) offered.refresh();
     if (known !== null || strict) return known;
     await offered.refresh();
-    return offered.find(exposedName);
+    return find();
   }
 
   /**
@@ -88,8 +97,11 @@ export class Listing {
   }
 
   /** Asks one upstream now, for an operator who tests it. */
-  async test(upstream: Upstream): Promise<{ ok: boolean; error: string | null; tools: string[] }> {
-    if (isPersonal(upstream.tool)) return { ok: false, error: EACH_FOR_THEMSELVES, tools: [] };
+  async test({
+    tool,
+    upstream,
+  }: Connected<{ name: string }>): Promise<{ ok: boolean; error: string | null; tools: string[] }> {
+    if (isPersonal(upstream.source)) return { ok: false, error: EACH_FOR_THEMSELVES, tools: [] };
     upstream.retryNow();
     const offered = this.#of(upstream);
     // A command that is still starting is reported as such. Any other failure appears again when the list is read.
@@ -98,24 +110,24 @@ export class Listing {
       .catch(error => error);
     if (starting instanceof StillStarting) return { ok: false, error: starting.message, tools: [] };
     await offered.read();
-    const { fault, tools } = offered;
+    const { fault } = offered;
     return {
       ok: fault === null,
       error: fault,
-      tools: fault === null ? tools.map(each => each.exposedName) : [],
+      tools: fault === null ? offered.tools(tool.name).map(([name]) => name) : [],
     };
   }
 
   /** The health of its connection; if that is good, the error says why its tools could not be listed. */
   health(upstream: Upstream): UpstreamHealth {
     const { health } = upstream;
-    if (isPersonal(upstream.tool)) return { ...health, state: 'idle', error: null };
+    if (isPersonal(upstream.source)) return { ...health, state: 'idle', error: null };
     return { ...health, error: health.error ?? this.#of(upstream).fault };
   }
 
   /** Of a server whose definitions are reviewed, a call depends on the present one whatever is done about changes. */
-  #isStrict({ tool }: Upstream): boolean {
-    return this.#strict || tool.trust === 'reviewed';
+  #isStrict({ source }: Upstream): boolean {
+    return this.#strict || source.trust === 'reviewed';
   }
 
   #of(upstream: Upstream): Offered {

@@ -1,15 +1,16 @@
 // What one upstream offers. The upstream is asked once for all who wait, and its answer is remembered in the store, so
 // that a tool stays known while its upstream is down. A failed reading is remembered for some seconds too, so that an
-// upstream that hangs is not waited for again and again. listing.ts says which request waits for which upstream.
+// upstream that hangs is not waited for again and again. listing.ts says which request waits for which upstream, and under
+// which names a key sees the tools.
 
-import { createHash } from 'node:crypto';
-import { type Look, lookAt } from '../core/definitions/look.ts';
+import { lookAt } from '../core/definitions/look.ts';
 import { GuardError } from '../core/errors.ts';
-import { joinName, toolNameFault } from '../core/text/name.ts';
+import { toolNameFault } from '../core/text/name.ts';
 import { type JsonObject, parseJson } from '../core/wire/json.ts';
 import type { Deps } from '../guard/deps.ts';
 import { compareDefinitions, definitionDigest } from '../guard/tool-servers/definitions.ts';
 import { listDefinitions } from '../store/tool-definitions.ts';
+import { NamedTools, type OfferedTool } from './named-tools.ts';
 import { listAll } from './pages.ts';
 import { isPersonal, SignInFirst } from './sign-in.ts';
 import { UpstreamTimeout } from './time-limit.ts';
@@ -21,24 +22,6 @@ const LIST_MS = 10_000;
 const TOO_SLOW = 'the upstream did not list its tools within 10 s';
 /** An upstream that reports no change is not asked again within this time. */
 const AGAIN_MS = 5000;
-
-export interface KnownTool {
-  exposedName: string;
-  serverName: string;
-  toolName: string;
-  upstream: Upstream;
-  /** The definition as the upstream shows it. */
-  definition: JsonObject;
-  /** Its digest, where one person may be shown another definition than others. */
-  shownDigest?: string;
-  /** What is known of that definition. */
-  shownLook?: Look;
-  /**
-   * Set if somebody has to sign in to the server before a call can be sent. The call is checked nevertheless. `unlisted`:
-   * no list is known yet, so the name is taken as it is, and nothing is known about the tool.
-   */
-  unsigned?: 'listed' | 'unlisted';
-}
 
 /** When an upstream was last asked, and with what result. */
 interface Reading {
@@ -52,8 +35,8 @@ export class Offered {
   readonly #deps: Deps;
   readonly #upstream: Upstream;
   readonly #onError: (upstream: Upstream, error: unknown) => void;
-  /** The tools by the name that clients see; null before the store was asked. Every reading replaces the whole map. */
-  #tools: Map<string, KnownTool> | null = null;
+  /** The tools by the names that clients see; null before the store was asked. Every reading replaces them all. */
+  #tools: NamedTools | null = null;
   /** The length of their definitions, as JSON. */
   bytes = 0;
   #reading: Promise<void> | null = null;
@@ -65,8 +48,9 @@ export class Offered {
     this.#onError = onError;
   }
 
-  get tools(): KnownTool[] {
-    return [...(this.#tools?.values() ?? [])];
+  /** The tools with their names for clients that know the upstream as `serverName`. */
+  tools(serverName: string): [exposedName: string, OfferedTool][] {
+    return [...(this.#tools?.under(serverName) ?? [])];
   }
 
   /** Whether the last reading failed because somebody has to sign in first. */
@@ -93,9 +77,9 @@ export class Offered {
   }
 
   /** Looks in memory, or in the store for what any replica read last. It never waits for the upstream. */
-  async find(exposedName: string): Promise<KnownTool | null> {
+  async find(serverName: string, exposedName: string): Promise<OfferedTool | null> {
     if (this.#tools === null) await this.#recall();
-    return this.#tools?.get(exposedName) ?? null;
+    return this.#tools?.under(serverName).get(exposedName) ?? null;
   }
 
   /** Asks the upstream now, or joins a reading that is under way. It never rejects: `fault` says what went wrong. */
@@ -141,12 +125,12 @@ export class Offered {
   }
 
   /** Records the tools among the items in the store, as they were seen. */
-  async #recorded(items: JsonObject[]): Promise<KnownTool[]> {
+  async #recorded(items: JsonObject[]): Promise<OfferedTool[]> {
     const definitions = items.filter(
       each => typeof each['name'] === 'string' && toolNameFault(each['name']) === null,
     );
     const seen = definitions.map(each => ({ toolName: each['name'] as string, definition: each }));
-    await compareDefinitions(this.#deps, this.#upstream.tool, seen);
+    await compareDefinitions(this.#deps, this.#upstream.source, seen);
     return definitions.map(each => this.#known(each));
   }
 
@@ -155,8 +139,8 @@ export class Offered {
    * tools to other people.
    */
   async #recall(): Promise<void> {
-    if (isPersonal(this.#upstream.tool)) return;
-    const rows = await listDefinitions(this.#deps.db, this.#upstream.tool.id);
+    if (isPersonal(this.#upstream.source)) return;
+    const rows = await listDefinitions(this.#deps.db, this.#upstream.source.sourceId);
     const texts = rows.map(row => row.changedDefinition ?? row.definition);
     const tools = texts.map(text => this.#known(parseJson(text) as JsonObject));
     const bytes = texts.reduce((sum, text) => sum + text.length, 0);
@@ -164,44 +148,14 @@ export class Offered {
     if (this.#tools === null) this.#keep(tools, bytes);
   }
 
-  /** If an upstream lists a name twice, the first one counts. */
-  #keep(tools: readonly KnownTool[], bytes: number): void {
+  #keep(tools: readonly OfferedTool[], bytes: number): void {
     this.bytes = bytes;
-    const kept = new Map<string, KnownTool>();
-    for (const tool of tools) if (!kept.has(tool.exposedName)) kept.set(tool.exposedName, tool);
-    this.#tools = kept;
+    this.#tools = new NamedTools(tools);
   }
 
-  #known(definition: JsonObject): KnownTool {
-    const upstream = this.#upstream;
-    const serverName = upstream.tool.name;
-    const toolName = definition['name'] as string;
-    const name = exposedName(joinName(serverName, toolName));
-    const known = { exposedName: name, serverName, toolName, upstream, definition };
-    if (!isPersonal(upstream.tool)) return known;
+  #known(definition: JsonObject): OfferedTool {
+    const known = { toolName: definition['name'] as string, definition };
+    if (!isPersonal(this.#upstream.source)) return known;
     return { ...known, shownDigest: definitionDigest(definition), shownLook: lookAt(definition) };
   }
-}
-
-/** The tool behind a name of which no list is known. Null if no tool can have this name. */
-export function unlisted(upstream: Upstream, exposedName: string): KnownTool | null {
-  const serverName = upstream.tool.name;
-  const toolName = exposedName.slice(joinName(serverName, '').length);
-  if (toolNameFault(toolName) !== null) return null;
-  return { exposedName, serverName, toolName, upstream, definition: {}, unsigned: 'unlisted' };
-}
-
-const MAX_NAME = 64;
-const HASH_CHARS = 10;
-
-/**
- * The full name, as long as model APIs accept it. A name with a character outside `[A-Za-z0-9_-]`, or with more than 64
- * characters, is shortened and given a hash of the whole, so that it stays the same, and two tools do not get the same
- * name.
- */
-function exposedName(fullName: string): string {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(fullName)) return fullName;
-  const hash = createHash('sha256').update(fullName).digest('hex').slice(0, HASH_CHARS);
-  const plain = fullName.replace(/[^A-Za-z0-9_-]/gu, '_').slice(0, MAX_NAME - HASH_CHARS - 1);
-  return `${plain}_${hash}`;
 }

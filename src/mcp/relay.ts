@@ -6,9 +6,11 @@ import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
 import type { GuardedCall } from '../guard/check/guarded-call.ts';
 import { WATCHED } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
+import type { ConnectedTool } from '../store/connected-tools.ts';
 import type { Forward } from '../store/keys.ts';
 import type { LookedAt } from '../store/log/outcomes.ts';
 import { takeListSlot } from './answers.ts';
+import type { Connected } from './hub.ts';
 import { lookAt, tellable } from './looked-at.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, isRepeatable, metaOf, RpcError, type RpcRequest } from './protocol.ts';
@@ -19,7 +21,6 @@ import { SignInFirst } from './sign-in.ts';
 import { signInText } from './sign-in-answer.ts';
 import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
 import { metaForUpstream } from './translate.ts';
-import type { Upstream } from './upstream.ts';
 import { UpstreamError } from './wire.ts';
 
 type Relaying = Pick<
@@ -96,17 +97,17 @@ async function list(
   needed: Forward,
 ): Promise<MadeList> {
   takeListSlot(services, asker);
-  const upstreams = await services.hub.of(asker.principal.keyId, asker.principal.personId);
+  const connected = await services.hub.of(asker.principal.keyId, asker.principal.personId);
   const lists = await Promise.all(
-    upstreams.map(async upstream => {
+    connected.map(async ({ tool, upstream }) => {
       try {
         const wanted = asking(services, asker);
         await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
-        const { guarded } = await recorded(services, asker, upstream, method);
+        const { guarded } = await recorded(services, asker, tool, method);
         const { items } = await listAll(upstream, method, field, wanted);
         const shown = guarded === null ? items : await guarded.list(items);
-        return shown.map(item => named(item, upstream.tool.name));
+        return shown.map(item => named(item, tool.name));
       } catch (error) {
         if (error instanceof UpstreamError || error instanceof RpcError) return [];
         throw error;
@@ -128,7 +129,7 @@ interface Recorded {
 async function recorded(
   services: Relaying,
   { principal, run, startedAt, span, ration }: Asker,
-  { tool }: Upstream,
+  tool: ConnectedTool,
   method: string,
 ): Promise<Recorded> {
   const { none, free } = services.slots.take(tool);
@@ -184,7 +185,7 @@ async function one(
 ): Promise<JsonObject> {
   const target = await resolve(services, asker.principal, method, params);
   if (target === null) throw new RpcError(CODES.invalidParams, 'Unknown prompt or resource.', about(params));
-  const { upstream } = target;
+  const { tool, upstream } = target;
   const wanted = {
     ...asking(services, asker),
     capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {},
@@ -195,14 +196,14 @@ async function one(
   const sent = { ...target.params, _meta: metaForUpstream(params) };
   let guarded: GuardedCall | null = null;
   try {
-    const access = await recorded(services, asker, upstream, method);
+    const access = await recorded(services, asker, tool, method);
     guarded = access.guarded;
-    const response = await sendTraced(asker.span, upstream.tool, method, null, trace =>
+    const response = await sendTraced(asker.span, tool, method, null, trace =>
       upstream.request(method, sent, { ...wanted, trace }),
     );
     const { result, error, lookedAt } = await lookAt(guarded, asker.ration, response);
     access.done(response.error !== null, lookedAt);
-    if (result !== null && lookedAt?.withheld !== true) return shownContents(result, upstream.tool.name);
+    if (result !== null && lookedAt?.withheld !== true) return shownContents(result, tool.name);
     const said = result === null ? error?.message : reasonIn(result);
     throw new RpcError(
       error?.code ?? CODES.internal,
@@ -211,7 +212,7 @@ async function one(
     );
   } catch (error) {
     if (error instanceof SignInFirst)
-      throw new RpcError(CODES.internal, await signInText(services, asker.principal, upstream.tool));
+      throw new RpcError(CODES.internal, await signInText(services, asker.principal, tool));
     if (error instanceof UpstreamError)
       throw new RpcError(CODES.internal, `The request failed: ${await tellable(error, guarded)}.`);
     throw error;
@@ -244,30 +245,30 @@ async function resolve(
   { keyId, personId }: Principal,
   method: string,
   params: JsonObject,
-): Promise<{ upstream: Upstream; params: JsonObject } | null> {
-  const upstreams = await services.hub.of(keyId, personId);
+): Promise<(Connected & { params: JsonObject }) | null> {
+  const all = await services.hub.of(keyId, personId);
   const strip = (text: unknown, separator: string) => {
-    for (const upstream of upstreams) {
-      const prefix = upstream.tool.name + separator;
+    for (const connected of all) {
+      const prefix = connected.tool.name + separator;
       if (typeof text === 'string' && text.startsWith(prefix))
-        return { upstream, rest: text.slice(prefix.length) };
+        return { connected, rest: text.slice(prefix.length) };
     }
     return null;
   };
   if (method === 'resources/read') {
     const found = strip(params['uri'], '+');
-    return found && { upstream: found.upstream, params: { ...params, uri: found.rest } };
+    return found && { ...found.connected, params: { ...params, uri: found.rest } };
   }
   if (method === 'prompts/get') {
     const found = strip(params['name'], '__');
-    return found && { upstream: found.upstream, params: { ...params, name: found.rest } };
+    return found && { ...found.connected, params: { ...params, name: found.rest } };
   }
   const ref = params['ref'];
   if (!isObject(ref)) return null;
   const found = ref['type'] === 'ref/resource' ? strip(ref['uri'], '+') : strip(ref['name'], '__');
   if (found === null) return null;
   const own = ref['type'] === 'ref/resource' ? { uri: found.rest } : { name: found.rest };
-  return { upstream: found.upstream, params: { ...params, ref: { ...ref, ...own } } };
+  return { ...found.connected, params: { ...params, ref: { ...ref, ...own } } };
 }
 
 function asking(services: Relaying, asker: Asker) {

@@ -5,7 +5,7 @@
 import type { IncomingResponse } from '../guard/outgoing/client/response.ts';
 import { unlessAborted } from '../guard/outgoing/client/unless-aborted.ts';
 import { type ServerSignIns, SignInNeeded } from '../guard/server-sign-ins/server-sign-ins.ts';
-import type { ConnectedTool } from '../store/connected-tools.ts';
+import type { ToolSource } from '../store/tool-servers.ts';
 import { HttpStatusError, UpstreamError } from './wire.ts';
 
 /** Somebody has to sign in to the server first. The request was not sent, or the server refused it. */
@@ -21,14 +21,14 @@ export interface SignIn {
 type Challenge = Parameters<ServerSignIns['refused']>[3];
 
 /** Whether everybody signs in to this server for themselves. */
-export function isPersonal({ oauthAs }: Pick<ConnectedTool, 'oauthAs'>): boolean {
+export function isPersonal({ oauthAs }: Pick<ToolSource, 'oauthAs'>): boolean {
   return oauthAs === 'person';
 }
 
 /** Null for a server that wants no sign-in. */
 export function signInTo(
   signIns: Pick<ServerSignIns, 'authorization' | 'refused'>,
-  tool: ConnectedTool,
+  tool: ToolSource,
   personId: string | null,
 ): SignIn | null {
   if (tool.oauthAs === null) return null;

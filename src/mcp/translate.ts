@@ -6,7 +6,7 @@ import { isReference } from '../core/approvals/approval.ts';
 import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { CallInput } from './call-input.ts';
-import type { KnownTool } from './offered.ts';
+import type { KnownTool } from './known-tool.ts';
 import { CODES, ENVELOPE, metaOf, REFERENCE_META, RpcError, type RpcNotification } from './protocol.ts';
 
 /** The parameters of `tools/call` for the upstream: only what the protocol knows. */

@@ -1,10 +1,11 @@
-// Our side of one Connected Tool. The connection is opened when it is first needed, opened again after it broke (with
-// growing pauses), and closed when it is idle. It decides nothing: a call reaches it only after a committed allow.
-// negotiate.ts finds out the upstream's era, upstream-request.ts sends one request, upstream-health.ts keeps its health.
+// Our side of one tool server, for all keys that have it. The connection is opened when it is first needed, opened again
+// after it broke (with growing pauses), and closed when it is idle. It decides nothing: a call reaches it only after a
+// committed allow. negotiate.ts finds out the upstream's era, upstream-request.ts sends one request, upstream-health.ts
+// keeps its health.
 
 import type { JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
-import type { ConnectedTool } from '../store/connected-tools.ts';
+import type { ToolSource } from '../store/tool-servers.ts';
 import { negotiate } from './negotiate.ts';
 import type { RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
@@ -27,10 +28,10 @@ export interface UpstreamLimits {
 /** Longer than a check may take. */
 const RETIRE_MS = 5000;
 
-type OpenWire = (tool: ConnectedTool, signal: AbortSignal) => Promise<Wire>;
+type OpenWire = (source: ToolSource, signal: AbortSignal) => Promise<Wire>;
 
 export class Upstream {
-  readonly tool: ConnectedTool;
+  #source: ToolSource;
   readonly #open: OpenWire;
   readonly #newRation: () => AnswerRation;
   readonly #now: () => number;
@@ -52,9 +53,9 @@ export class Upstream {
   /** Counts how often the upstream's offer may have changed: it said so, or a new connection was opened. */
   changes = 0;
 
-  /** `newRation` makes a ration of the tool's key, for requests that are not made for one client. */
+  /** `newRation` makes a ration of whoever owns the server, for requests that are not made for one client. */
   constructor(
-    tool: ConnectedTool,
+    source: ToolSource,
     open: OpenWire,
     newRation: () => AnswerRation,
     now: () => number,
@@ -63,7 +64,7 @@ export class Upstream {
     signIn: SignIn | null = null,
     requests: UnderWay = new UnderWay(),
   ) {
-    this.tool = tool;
+    this.#source = source;
     this.#open = open;
     this.#newRation = newRation;
     this.#now = now;
@@ -73,6 +74,16 @@ export class Upstream {
     this.#requests = requests;
     this.#usedAt = now();
     this.#health = new Health(this.#isCommand, now);
+  }
+
+  /** The state of the server that this is the connection to. */
+  get source(): ToolSource {
+    return this.#source;
+  }
+
+  /** The server was changed in nothing that the connection depends on. */
+  become(source: ToolSource): void {
+    this.#source = source;
   }
 
   get health(): UpstreamHealth {
@@ -157,7 +168,7 @@ export class Upstream {
 
   /** Its health says so at once, since nobody has to try a command that does not exist. */
   notDeclared(): void {
-    this.#health.cannotBegin(new NotDeclared(this.tool.target).message);
+    this.#health.cannotBegin(new NotDeclared(this.#source.target).message);
   }
 
   /** Skips the pause after the last failure, for an operator who tests the upstream. */
@@ -218,7 +229,7 @@ export class Upstream {
   }
 
   get #isCommand(): boolean {
-    return this.tool.transport === 'stdio';
+    return this.#source.transport === 'stdio';
   }
 
   async #connectOnce(): Promise<Wire> {
@@ -231,7 +242,7 @@ export class Upstream {
     const timer = after(this.#openingMs, () => stop.abort(tooSlow(this.#isCommand, this.#openingMs)));
     let wire: Wire | null = null;
     try {
-      wire = await this.#open(this.tool, stop.signal);
+      wire = await this.#open(this.#source, stop.signal);
       const { modern, capabilities } = await this.#negotiated(wire, stop.signal);
       if (stop.signal.aborted) throw stop.signal.reason;
       this.#modern = modern;

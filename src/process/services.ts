@@ -166,11 +166,10 @@ function createMcp(
   const onStderrDropped = (bytes: number) => metrics.stderrDropped(bytes);
   const rules = targetRules(config);
   const hub = new Hub(deps, { ...config, rules, rations, onStderrDropped, serverSignIns });
-  const failed = ({ tool }: Upstream, error: unknown) =>
-    log.warn(
-      { connectedTool: tool.name, keyId: tool.keyId, err: error },
-      'a Connected Tool cannot be listed',
-    );
+  const failed = ({ source: { name, keyId, toolServerId } }: Upstream, error: unknown) =>
+    toolServerId === null
+      ? log.warn({ connectedTool: name, keyId, err: error }, 'a Connected Tool cannot be listed')
+      : log.warn({ toolServer: toolServerId, err: error }, 'a tool server cannot be listed');
   return {
     version: VERSION,
     checks,

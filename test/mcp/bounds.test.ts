@@ -30,9 +30,9 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
   await store.db.transaction({}, tx =>
     insertConnectedTool(tx, connectedTool({ keyId, target: server.url, createdAt: now })),
   );
-  const [upstream] = await hub.of(keyId);
+  const { upstream } = (await hub.of(keyId))[0]!;
   const asking = { cancel: new AbortController(), timeoutMs: MINUTE };
-  const call = upstream!.request('tools/call', { name: 'echo' }, asking);
+  const call = upstream.request('tools/call', { name: 'echo' }, asking);
   await until('the call arrived', () => server.calls.length === 1);
   const used = newId();
   await hub.of(used);
@@ -46,12 +46,12 @@ test('keys that nobody uses any more are forgotten, with their connections, and 
   hub.closeIdle();
   // A call is under way on one that is left, and the other was used a moment ago.
   expect(hub.size).toBe(2);
-  expect((await hub.of(keyId))[0]).toBe(upstream!);
+  expect((await hub.of(keyId))[0]?.upstream).toBe(upstream);
   answer.resolve({ content: [] });
   await call;
   now += 11 * MINUTE;
   hub.closeIdle();
-  expect([hub.size, upstream!.health.state]).toEqual([0, 'idle']);
+  expect([hub.size, upstream.health.state]).toEqual([0, 'idle']);
   await until('the server was told that the session is over', () => server.sessions.size === 0);
   hub.close();
   await server.stop();

@@ -9,7 +9,7 @@ import type { Deps } from '../../src/guard/deps.ts';
 import { giveHint } from '../../src/guard/hints.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { EventWriter } from '../../src/guard/rations/event-writer.ts';
-import { Hub } from '../../src/mcp/hub.ts';
+import { type Connected, Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import type { Upstream } from '../../src/mcp/upstream.ts';
@@ -158,18 +158,19 @@ describe('the Connected Tools of a key', () => {
     const server = serving();
     const { keyId, id } = await connected(server);
     const second = await connected(server, keyId, 'zoo');
-    const [up, other] = (await hub.of(keyId)) as [Upstream, Upstream];
-    expect([up.tool.name, other.tool.name]).toEqual(['up', 'zoo']);
-    expect(await hub.find(keyId, id)).toBe(up);
+    const both = (await hub.of(keyId)) as [Connected, Connected];
+    expect(both.map(each => each.tool.name)).toEqual(['up', 'zoo']);
+    const [up, other] = both.map(each => each.upstream) as [Upstream, Upstream];
+    expect((await hub.find(keyId, id))?.upstream).toBe(up);
     expect(await hub.find(keyId, newId())).toBeNull();
     await up.connect();
     await other.connect();
-    await store.db.transaction({}, async tx => removeConnectedTool(tx, up.tool));
+    await store.db.transaction({}, async tx => removeConnectedTool(tx, both[0].tool));
     giveHint(store.db, 'tools', keyId);
     await new Promise(resolve => setImmediate(resolve));
-    expect(await hub.of(keyId)).toEqual([other]);
+    expect((await hub.of(keyId)).map(each => each.upstream)).toEqual([other]);
     expect([up.health.state, other.health.state]).toEqual(['idle', 'ready']);
-    expect(second.id).toBe(other.tool.id);
+    expect(second.id).toBe(both[1].tool.id);
     hub.close();
     expect([other.health.state, hub.size]).toEqual(['idle', 0]);
   });
@@ -178,16 +179,16 @@ describe('the Connected Tools of a key', () => {
     const hub = newHub();
     const server = serving();
     const { keyId } = await connected(server);
-    const [upstream] = await hub.of(keyId);
+    const { upstream } = (await hub.of(keyId))[0]!;
     const told: string[] = [];
     const stops = ['one', 'two'].map(name => hub.onListChanged(keyId, () => told.push(name)));
     hub.onListChanged(newId(), () => told.push('another key'));
-    await upstream!.connect();
+    await upstream.connect();
     await until('it listens', () => server.listening === 1);
     const say = async () => {
-      const { changes } = upstream!;
+      const { changes } = upstream;
       server.say('notifications/tools/list_changed');
-      await until('it was heard', () => upstream!.changes > changes);
+      await until('it was heard', () => upstream.changes > changes);
     };
     await say();
     expect(told).toEqual(['one', 'two']);
@@ -204,7 +205,8 @@ describe('the Connected Tools of a key', () => {
     const errors: string[] = [];
     const server = serving();
     const { keyId } = await connected(server);
-    const [upstream] = (await hub.of(keyId)) as [Upstream];
+    const [up] = (await hub.of(keyId)) as [Connected];
+    const { upstream } = up;
     const onError = (_: Upstream, error: unknown) => errors.push((error as Error).message);
     const [loose, strict] = [false, true].map(each => new Listing(deps, hub, each, onError)) as [
       Listing,
@@ -218,11 +220,11 @@ describe('the Connected Tools of a key', () => {
     expect(await loose.find(keyId, 'down__echo')).toBeNull();
     expect(await strict.find(keyId, 'up__echo')).not.toBeNull();
     expect(strict.confirmed(known)).toBe(upstream.changes);
-    expect(await loose.test(upstream)).toEqual({ ok: true, error: null, tools: ['up__echo'] });
+    expect(await loose.test(up)).toEqual({ ok: true, error: null, tools: ['up__echo'] });
     expect([errors, loose.health(upstream).error]).toEqual([[], null]);
     server.options.others = { 'tools/list': () => new Response('busy', { status: 503 }) };
     const failure = 'the upstream answered with HTTP status 503';
-    expect(await loose.test(upstream)).toEqual({ ok: false, error: failure, tools: [] });
+    expect(await loose.test(up)).toEqual({ ok: false, error: failure, tools: [] });
     expect(await loose.list(keyId)).toEqual([]);
     expect(errors).toContain(failure);
     expect(loose.health(upstream)).toMatchObject({ state: 'ready', error: failure });
@@ -241,15 +243,15 @@ describe('the Connected Tools of a key', () => {
     const hub = newHub();
     const server = serving();
     const { keyId } = await connected(server);
-    const [upstream] = (await hub.of(keyId)) as [Upstream];
+    const [up] = (await hub.of(keyId)) as [Connected];
     const listing = new Listing(deps, hub, false, () => {});
     await server.stop();
-    const failed = await listing.test(upstream);
+    const failed = await listing.test(up);
     expect(failed).toEqual({ ok: false, error: 'the upstream cannot be reached', tools: [] });
     await server.restart();
     // The clock stands still, and so the pause is not over.
     expect(await listing.list(keyId)).toEqual([]);
-    expect(await listing.test(upstream)).toMatchObject({ ok: true, tools: ['up__echo'] });
+    expect(await listing.test(up)).toMatchObject({ ok: true, tools: ['up__echo'] });
   });
 
   test('that are commands are those that the server file declares, by their own names', async () => {
@@ -262,12 +264,12 @@ describe('the Connected Tools of a key', () => {
       const row = connectedTool({ keyId, name: `up${name}`, transport: 'stdio', target, createdAt: now });
       await store.db.transaction({}, async tx => insertConnectedTool(tx, row));
     }
-    const [one, ...others] = (await hub.of(keyId)) as [Upstream, ...Upstream[]];
-    await one.connect();
-    expect(one.offers('tools')).toBe(true);
+    const [one, ...others] = (await hub.of(keyId)) as [Connected, ...Connected[]];
+    await one.upstream.connect();
+    expect(one.upstream.offers('tools')).toBe(true);
     for (const each of others) {
       const message = `no stdio server "${each.tool.target}" is declared in the server file (toolgate.yaml)`;
-      expect(await refusal(each.connect())).toMatchObject({ message });
+      expect(await refusal(each.upstream.connect())).toMatchObject({ message });
     }
   });
 

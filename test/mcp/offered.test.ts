@@ -123,7 +123,7 @@ test('what is read while the store is asked is not replaced by what the store re
     transaction: { value: store.db.transaction.bind(store.db) },
   });
   const { offered } = await offering(undefined, slow);
-  const found = offered.find('up__echo');
+  const found = offered.find('up', 'up__echo');
   await offered.read();
   held.resolve();
   expect((await found)?.definition).toEqual(ECHO);
@@ -151,7 +151,7 @@ test('a command that is still starting when an operator has waited long enough i
   jest.useFakeTimers();
   const { upstream } = upstreamOn(() => new Promise<never>(() => {}));
   const listing = new Listing(deps, hub, false, () => {});
-  const tried = listing.test(upstream);
+  const tried = listing.test({ tool: { name: 'up' }, upstream });
   jest.advanceTimersByTime(25_000);
   const { ok, error, tools } = await tried;
   expect([ok, tools]).toEqual([false, []]);

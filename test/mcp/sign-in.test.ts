@@ -447,8 +447,8 @@ test('the connections of people are bounded, and one that was given up ends with
   const [first] = people as [Principal & { personId: string }];
   const held = (await services.hub.of(keyId, first.personId)).find(each => each.tool.id === tool.id);
   for (const who of people) await services.hub.of(keyId, who.personId);
-  await held?.reach(new AbortController().signal);
-  expect(held?.health.state).toBe('idle');
+  await held?.upstream.reach(new AbortController().signal);
+  expect(held?.upstream.health.state).toBe('idle');
   now += 11 * MINUTE;
   services.hub.closeIdle();
   expect(services.hub.personal).toBe(0);

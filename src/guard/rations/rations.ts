@@ -52,6 +52,11 @@ export class Rations {
     return new AnswerRation(keyName(keyId), this.answers, this.turns);
   }
 
+  /** The same for what the service itself asks of a tool server that keys share: it counts for the server. */
+  answerOfServer(toolServerId: string): AnswerRation {
+    return new AnswerRation(`tool server ${toolServerId}`, this.answers, this.turns);
+  }
+
   /** The bytes of requests and of answers that all callers hold together. */
   get held(): { requests: number; answers: number } {
     return { requests: this.#requests.held + this.#anonymous.held, answers: this.answers.held };

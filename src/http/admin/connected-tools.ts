@@ -43,12 +43,12 @@ export const connectedToolRoutes: Route[] = [
       const { services, params } = incoming;
       const keyId = params['id'] ?? '';
       if ((await findKey(services.deps.db, keyId)) === null) throw noSuchKey();
-      const upstreams = await services.mcp.hub.of(keyId);
+      const connected = await services.mcp.hub.of(keyId);
       const rows = await listConnectedTools(services.deps.db, keyId);
       const connectedTools = await Promise.all(
         rows.map(row => {
-          const upstream = upstreams.find(each => each.tool.id === row.id) ?? null;
-          return show(services, row, upstream, seesAll(incoming));
+          const known = connected.find(each => each.tool.id === row.id);
+          return show(services, row, known?.upstream ?? null, seesAll(incoming));
         }),
       );
       return Response.json({ connectedTools, nextCursor: null });
@@ -70,8 +70,8 @@ export const connectedToolRoutes: Route[] = [
         'toolServerId' in given
           ? await connectServer(deps, actor, keyId, given)
           : await connectTool(deps, actor, targetRules, keyId, inputIn(services, given));
-      const upstream = await services.mcp.hub.find(keyId, tool.id);
-      return Response.json(await show(services, tool, upstream), { status: 201 });
+      const connected = await services.mcp.hub.find(keyId, tool.id);
+      return Response.json(await show(services, tool, connected?.upstream ?? null), { status: 201 });
     },
   }),
   route({
@@ -99,11 +99,11 @@ export const connectedToolRoutes: Route[] = [
     },
     handle: async incoming => {
       const { services, params } = incoming;
-      const upstream = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
-      if (upstream === null) throw noSuchTool();
+      const connected = await services.mcp.hub.find(params['id'] ?? '', params['toolId'] ?? '');
+      if (connected === null) throw noSuchTool();
       // The answer may take long, because the command may have to be downloaded first.
       holdOpen(incoming);
-      return Response.json(await services.mcp.listing.test(upstream));
+      return Response.json(await services.mcp.listing.test(connected));
     },
   }),
 ];

@@ -76,9 +76,9 @@ async function faultOf(
   { id, keyId }: ConnectedTool,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const upstream = await mcp.hub.find(keyId, id);
+  const { upstream = null } = (await mcp.hub.find(keyId, id)) ?? {};
   // A server to which everybody signs in for themselves has no connection that everybody shares.
-  if (upstream === null || isPersonal(upstream.tool)) return null;
+  if (upstream === null || isPersonal(upstream.source)) return null;
   const cancel = new AbortController();
   signal.addEventListener('abort', () => cancel.abort(), { once: true });
   try {

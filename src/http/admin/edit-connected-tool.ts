@@ -39,7 +39,8 @@ export const editConnectedToolRoutes: Route[] = [
       if (tool === null) throw noSuchTool();
       const changed = changesIn(services, tool, given);
       const edited = await editTool(deps, actorOf(incoming), targetRules, keyId, toolId, changed);
-      return Response.json(await show(services, edited, await mcp.hub.find(keyId, toolId)));
+      const connected = await mcp.hub.find(keyId, toolId);
+      return Response.json(await show(services, edited, connected?.upstream ?? null));
     },
   }),
   route({

@@ -101,8 +101,8 @@ export const toolServerRoutes: Route[] = [
     summary: 'Change a tool server for all keys that share it',
     description:
       'It holds for every key from the moment of the answer. The accepted definitions of its tools stay. Its connections are ' +
-      'opened anew. Another `url`, another `clientId`, or another `as` ends its sign-ins. The transport cannot change. The ' +
-      'names under which keys have it stay.',
+      'opened anew, unless only `name` or `trust` change. Another `url`, another `clientId`, or another `as` ends its ' +
+      'sign-ins. The transport cannot change. The names under which keys have it stay.',
     body: changes,
     answers: {
       200: { description: 'The tool server.', schema: shownServer },
@@ -147,11 +147,11 @@ export const toolServerRoutes: Route[] = [
     answers: { 200: { description: 'The result of the attempt.', schema: tested } },
     handle: async incoming => {
       const { mcp } = incoming.services;
-      const upstream = await mcp.hub.findServer(incoming.params['id'] ?? '');
-      if (upstream === null) throw noSuchToolServer();
+      const connected = await mcp.hub.findServer(incoming.params['id'] ?? '');
+      if (connected === null) throw noSuchToolServer();
       // The answer may take long, because the command may have to be downloaded first.
       holdOpen(incoming);
-      return Response.json(await mcp.listing.test(upstream));
+      return Response.json(await mcp.listing.test(connected));
     },
   }),
 ];
@@ -167,7 +167,7 @@ export async function showServer(
   server: ToolServer,
 ): Promise<z.output<typeof shownServer>> {
   const { services } = incoming;
-  const upstream = await services.mcp.hub.findServer(server.id);
-  const shown = await showSource(services, server, upstream, seesAll(incoming));
+  const connected = await services.mcp.hub.findServer(server.id);
+  const shown = await showSource(services, server, connected?.upstream ?? null, seesAll(incoming));
   return { ...shown, keys: await countToolServerUses(services.deps.db, server.id) };
 }
