@@ -11,6 +11,7 @@ import { run } from '../../src/cli/program.ts';
 import { simulate } from '../../src/core/decision/simulate.ts';
 import { compilePolicy } from '../../src/core/policy/compiled-policy.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
+import { hiddenOf, type ResultEntry } from '../../src/core/policy/result-fields.ts';
 import { captured } from '../cli/captured.ts';
 import { ROOT } from '../support/service.ts';
 
@@ -123,6 +124,24 @@ describe.each(Object.entries(PACKS))('%s', (pack, servers) => {
         .map(each => [rule.tool, each.when, each.limit, each.known]),
     );
     expect(unnoticed).toEqual([]);
+  });
+
+  test('secrets are hidden in what each server returns, and nothing that is hidden could be left out unnoticed', async () => {
+    const whole = parse(readFileSync(join(FOLDER, `${pack}.yaml`), 'utf8'));
+    const results: ResultEntry[] = whole.results;
+    expect(results.map(each => each.tool)).toEqual(Object.keys(servers).map(server => `${server}__*`));
+    expect(results.filter(each => !hiddenOf(each).includes('secrets'))).toEqual([]);
+    const file = `${pack}.cases.yaml`;
+    const { cases } = await readCases(captured(FOLDER), file);
+    const withResults = cases.filter(({ steps }) => steps.some(each => each.want.result !== undefined));
+    for (const [index, entry] of results.entries())
+      for (const [at, hidden] of hiddenOf(entry).entries()) {
+        const hide = hiddenOf(entry).toSpliced(at, 1);
+        const fewer = hide.length > 0 ? results.with(index, { ...entry, hide }) : results.toSpliced(index, 1);
+        const policy = compilePolicy({ id: 'p', version: 1, ...whole, results: fewer });
+        const isNoticed = withResults.some(each => failuresOf(file, policy, each).length > 0);
+        expect([entry.tool, hidden, isNoticed]).toEqual([entry.tool, hidden, true]);
+      }
   });
 
   test('every tool has a rule of its own that decides in any case', () => {
