@@ -1,5 +1,6 @@
 // Tool servers that keys share: the list, a form that adds one, and for each its tools, who accepted them, and who uses it.
 
+import { useRef } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
 import { Empty, Shown } from '../components/states.tsx';
@@ -60,6 +61,8 @@ function ToolCount({ of: { id, tools } }: { of: ToolServer }) {
 function List() {
   const list = useList<ToolServer>('/tool-servers', 'toolServers');
   const { query, route } = useLocation();
+  /** Where the form leads when it closes: to the server that was added. */
+  const added = useRef('');
   return (
     <Page
       title="Tool servers"
@@ -93,8 +96,10 @@ function List() {
       </section>
       <AddServer
         open={'new' in query && mayAdminister.value}
-        onClose={() => route('/dashboard/tool-servers', true)}
-        onAdded={({ id }) => route(`/dashboard/tool-servers/${id}`)}
+        onClose={() => route(`/dashboard/tool-servers${added.current}`, true)}
+        onAdded={({ id }) => {
+          added.current = `/${id}`;
+        }}
       />
     </Page>
   );

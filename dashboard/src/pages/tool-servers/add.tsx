@@ -22,8 +22,7 @@ export function AddServer({ open, onClose, onAdded }: AddProps) {
   const add = async (form: FormData) => {
     const added = await post<ToolServer>('/tool-servers', serverIn(form));
     announce(`Added: ${added.name}`);
-    // The dialog closes first, and with it goes its address.
-    queueMicrotask(() => onAdded(added));
+    onAdded(added);
   };
   return (
     <FormDialog title="Add a tool server" open={open} onClose={onClose} action="Add" submit={add} wide>
