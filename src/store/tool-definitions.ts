@@ -1,8 +1,8 @@
 // The definitions of tools, as they were accepted and as they are now. They are kept under the id of their source: the tool
 // server that several keys share, or the Connected Tool that carries its own definition.
 
-import { IS_ALIKE } from './definition-reviews.ts';
-import { padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
+import { IS_ALIKE, type Looked } from './definition-reviews.ts';
+import { into, padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 import type { Trust } from './tool-servers.ts';
 
 interface ToolDefinition {
@@ -171,16 +171,50 @@ export async function listToolNames(db: Queries, sourceId: string, limit: number
   return rows.map(row => row.toolName);
 }
 
-/** Pins the definition that is seen first; one that is already pinned stays. */
-export function pinDefinition(
+interface FirstDefinition {
+  sourceId: string;
+  toolName: string;
+  digest: string;
+  definition: string;
+  seenAt: number;
+}
+
+const PINNED = into(
+  'tool_definitions',
+  {
+    connected_tool_id: 'text',
+    tool_name: 'text',
+    digest: 'text',
+    definition: 'text',
+    seen_at: 'bigint',
+    look: 'text',
+    looked: 'bigint',
+    skeleton: 'text',
+  },
+  'ON CONFLICT DO NOTHING',
+);
+
+/** Pins definitions that are seen first, with what is known of them; those of tools that have one stay. */
+export function pinDefinitions(
   tx: Transaction,
-  pin: { sourceId: string; toolName: string; digest: string; definition: string; seenAt: number },
+  pins: readonly (FirstDefinition & { [Field in keyof Looked]: Looked[Field] | null })[],
 ): void {
-  tx.defer(
-    `INSERT INTO tool_definitions (connected_tool_id, tool_name, digest, definition, seen_at)
-     VALUES ($1, $2, $3, $4, $5) ON CONFLICT (connected_tool_id, tool_name) DO NOTHING`,
-    [pin.sourceId, pin.toolName, pin.digest, pin.definition, pin.seenAt],
-  );
+  const values = pins.flatMap(pin => [
+    pin.sourceId,
+    pin.toolName,
+    pin.digest,
+    pin.definition,
+    pin.seenAt,
+    pin.look,
+    pin.looked ?? 0,
+    pin.skeleton,
+  ]);
+  tx.insert(PINNED, values);
+}
+
+/** Pins one at which nobody has looked. */
+export function pinDefinition(tx: Transaction, pin: FirstDefinition): void {
+  pinDefinitions(tx, [{ ...pin, look: null, looked: null, skeleton: null }]);
 }
 
 /** Records that a tool has another definition than the pinned one, or (null) that it has the pinned one again. */

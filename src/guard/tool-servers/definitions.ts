@@ -6,7 +6,8 @@ import { GuardError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { type Json, writeJson } from '../../core/wire/json.ts';
 import { keepLook, type Looked } from '../../store/definition-reviews.ts';
-import { listPins, markDrift, type Pin, pinDefinition } from '../../store/tool-definitions.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import { listPins, markDrift, type Pin, pinDefinitions } from '../../store/tool-definitions.ts';
 import type { SourceRef } from '../../store/tool-servers.ts';
 import type { Deps } from '../deps.ts';
 import { hashToken } from '../secrets.ts';
@@ -54,18 +55,33 @@ export async function compareDefinitions(
     const pins = await listPins(tx, id);
     const found = news(digested, pins);
     requireRoom(pins, found);
-    for (const { is, toolName, digest, definition: value } of found) {
-      const definition = writeJson(value);
-      if (is === 'first') pinDefinition(tx, { sourceId: id, toolName, digest, definition, seenAt: at });
-      else if (is !== 'unlooked')
-        markDrift(tx, id, toolName, is === 'changed' ? { digest, definition, at } : null);
-      keepLook(
-        tx,
-        { sourceId: id, toolName, digest },
-        looks.get(digest) ?? lookedAt({ toolName, digest, definition: value }),
-      );
-    }
+    record(
+      tx,
+      id,
+      at,
+      found.map(each => ({ ...each, ...(looks.get(each.digest) ?? lookedAt(each)) })),
+    );
   });
+}
+
+function record(tx: Transaction, sourceId: string, at: number, found: readonly (News & Looked)[]): void {
+  const written = found.map(each => ({
+    ...each,
+    sourceId,
+    definition: writeJson(each.definition),
+    seenAt: at,
+  }));
+  pinDefinitions(
+    tx,
+    written.filter(each => each.is === 'first'),
+  );
+  for (const each of written) {
+    const { is, toolName, digest, definition } = each;
+    if (is === 'first') continue;
+    if (is !== 'unlooked')
+      markDrift(tx, sourceId, toolName, is === 'changed' ? { digest, definition, at } : null);
+    keepLook(tx, each, each);
+  }
 }
 
 /** If a server lists a name twice, the first definition counts, as it does for clients. */
