@@ -216,6 +216,8 @@ test('keys have a server, and it is removed only when none has', async () => {
     code: 1,
     err: expect.stringContaining('toolgate tools remove default memo'),
   });
+  expect((await done('tools list default')).out).toMatch(/^memo +stdio, shared +notes /m);
+  expect((await done('tools show default memo')).out).toMatch(/^add_note +admin, 2/m);
   await done('tools remove default memo');
   await done('tools remove default notes');
   expect((await done('servers remove notes')).err).toContain('is removed');
@@ -231,6 +233,17 @@ test('a Connected Tool of a key becomes a server, and keeps what was accepted', 
   expect(shown).toMatchObject({ id: before.id, trust: 'first', keys: 1 });
   expect(shown.tools.find(({ name }: { name: string }) => name === 'read_note').accepted.by).toBe('first');
   expect((await done('servers show own')).out).toMatch(/^read_note +as first seen, 2/m);
+});
+
+test('a Connected Tool with a definition of its own is looked at in the same way', async () => {
+  expect((await done('tools add default solo --stdio notes --trust reviewed')).err).toContain('registered');
+  await done('tools test default solo');
+  expect((await done('tools show default solo')).out).toMatch(/^read_note +nobody +1 key/m);
+  const { out, err } = await done('tools accept default solo read_note --yes');
+  expect(out).toContain('"description": "Reads the note of the day."');
+  expect(err).toContain('The definition of read_note is accepted.');
+  expect((await done('tools show default solo')).out).toMatch(/^read_note +admin, 2.* - {2,}-$/m);
+  await done('tools remove default solo');
 });
 
 test('a server is changed for all keys', async () => {

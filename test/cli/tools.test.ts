@@ -78,7 +78,7 @@ test('a changed definition is shown line by line, and accepted', async () => {
   await shell.run('toolgate tools test default moving');
   expect(await shell.run(`${accept} --digest ${digest}`)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('has changed again'),
+    stderr: expect.stringContaining('Nothing was accepted: the server shows another definition'),
   });
   const [changed] = JSON.parse((await shell.run('toolgate tools diff default moving --json')).stdout);
   expect((await shell.run(`${accept} --digest ${changed.changedDigest}`)).code).toBe(0);

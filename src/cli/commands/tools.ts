@@ -6,11 +6,21 @@ import type { Definition, ToolTest } from '../../core/api/resources.ts';
 import { diffLines } from '../../core/text/diff.ts';
 import { visible } from '../../core/text/visible.ts';
 import { connectedTools, foundTool, targetOf, toolPath } from '../connected-tools.ts';
-import { CliError, EXIT, usageError } from '../exit.ts';
+import { CliError, EXIT } from '../exit.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
-import { printJson } from '../print.ts';
+import { printJson, quoted } from '../print.ts';
+import {
+  type AcceptOptions,
+  accept,
+  type Reviewed,
+  reviewedTools,
+  showInShort,
+  showWhole,
+  toolsNamed,
+  withAccept,
+} from '../review.ts';
 import { signInOf } from '../server-sign-in.ts';
 import { type AdminOptions, asAdmin, withAdmin } from '../service-options.ts';
 import { table } from '../table.ts';
@@ -34,6 +44,7 @@ export function build(io: IO): Command {
       connectCommand(io),
       signOutCommand(io),
       testCommand(io),
+      showCommand(io),
       diffCommand(io),
       acceptCommand(io),
       removeCommand(io),
@@ -96,7 +107,7 @@ function diffCommand(io: IO): Command {
     const http = asAdmin(io, options);
     const changed = await changedDefinitions(http, await toolPath(http, key, name));
     if (options.json) return printJson(io, changed);
-    if (changed.length === 0) return say(io, 'Every tool is as it was accepted.');
+    if (changed.length === 0) return say(io, 'Every accepted tool is as it was accepted.');
     for (const each of changed) showChange(io, each);
   });
 }
@@ -120,48 +131,46 @@ function difference(io: IO, { accepted, changed }: Definition): string {
     .join('');
 }
 
+function showCommand(io: IO): Command {
+  const what =
+    'Show the tools of a Connected Tool: what was found in their definitions, who accepted them, and whether their ' +
+    'calls are held. With the name of a tool: its definition, or what changed in it.';
+  const made = command('show', what, [
+    'toolgate tools show ci github',
+    'toolgate tools show ci github create_issue',
+  ])
+    .argument('<key>', 'the key, by name or id')
+    .argument('<tool>', 'the Connected Tool, by name or id')
+    .argument('[name...]', 'tools by their own names; without one, all of them in short');
+  return withAdmin(made).action(async (key: string, tool: string, names: string[], options: AdminOptions) => {
+    const http = asAdmin(io, options);
+    const found = await reviewed(http, key, tool);
+    const tools = await reviewedTools(http, found.path);
+    if (names.length > 0) return showWhole(io, toolsNamed(tools, names, found), options.json);
+    if (options.json) return printJson(io, tools);
+    showInShort(io, tools);
+  });
+}
+
+async function reviewed(http: Http, key: string, nameOrId: string): Promise<Reviewed> {
+  const { path, tool } = await foundTool(http, key, nameOrId);
+  return { path, name: tool.name, show: `toolgate tools show ${quoted(key)} ${quoted(tool.name)}` };
+}
+
 function acceptCommand(io: IO): Command {
-  const what = 'Accept the changed definition of a tool, once you have looked at it.';
+  const what =
+    'Accept definitions of tools, once you have looked at them. They are shown first. What is accepted is what was ' +
+    'shown: if the server shows another definition by then, nothing is accepted.';
   const example = 'toolgate tools accept ci github create_issue';
   const made = command('accept', what, [example, `${example} --digest 9f86d081…`])
     .argument('<key>', 'the key, by name or id')
-    .argument('<tool>', 'the Connected Tool, by name or id')
-    .argument('<name>', 'the tool whose definition changed, by its own name')
-    .option('--digest <digest>', 'the definition that you looked at, as `tools diff` names it');
-  return withAdmin(made).action(
-    async (key: string, tool: string, name: string, options: AdminOptions & { digest?: string }) => {
+    .argument('<tool>', 'the Connected Tool, by name or id');
+  return withAdmin(withAccept(made)).action(
+    async (key: string, tool: string, names: string[], options: AdminOptions & AcceptOptions) => {
       const http = asAdmin(io, options);
-      const path = await toolPath(http, key, tool);
-      const digest = options.digest ?? (await lookedAt(io, http, path, name, options));
-      if (digest === null) return say(io, 'Nothing is accepted.');
-      await http.post(`${path}/accept`, { tool: name, digest });
-      if (options.json) return printJson(io, { tool: name, digest, accepted: true });
-      say(io, `The definition of ${visible(name)} is accepted.`);
+      await accept(io, http, await reviewed(http, key, tool), names, options);
     },
   );
-}
-
-/** Shows the change and asks for confirmation; null when the person declines. */
-async function lookedAt(
-  io: IO,
-  http: Http,
-  path: string,
-  name: string,
-  options: AdminOptions,
-): Promise<string | null> {
-  const changed = (await changedDefinitions(http, path)).find(each => each.name === name);
-  if (changed === undefined)
-    throw new CliError(
-      EXIT.failed,
-      `No definition of "${visible(name)}" waits to be accepted. \`tools diff\` lists those that do, each by the tool’s own name.`,
-    );
-  if (!io.stdin.isTTY || options.json)
-    throw usageError(
-      'Nobody can be asked here: name the definition with --digest, as `tools diff` shows it.',
-    );
-  showChange(io, changed);
-  io.stderr.write('Accept it? [y/N] ');
-  return /^y(es)?$/i.test((await io.stdin.line()).trim()) ? changed.changedDigest : null;
 }
 
 function removeCommand(io: IO): Command {
