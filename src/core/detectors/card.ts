@@ -1,7 +1,7 @@
 // Numbers of payment cards (ISO/IEC 7812): 13 to 19 digits of a known issuer, with the check digit of Luhn; in one piece, or
 // in the groups in which they are printed.
 
-import { type Groups, groupsAt } from './digits.ts';
+import { dividerAt, type Groups, groupsAt } from './digits.ts';
 import { isDigit, isLetterOrDigit, numberStart, opens } from './edges.ts';
 import type { Find } from './find.ts';
 
@@ -88,10 +88,12 @@ export function findCards(text: string): Find[] {
   return finds;
 }
 
-/** Whether the digits before a place and a dot make what begins there the fraction of a number. */
+/** Whether what begins at a place is the fraction of a number. */
 function isFraction(text: string, at: number): boolean {
-  return at >= 2 && text.charCodeAt(at - 1) === DOT && isDigit(text.charCodeAt(at - 2));
+  return at > 0 && text.charCodeAt(at - 1) === DOT && !isLetter(text.charCodeAt(at - 2));
 }
+
+const isLetter = (unit: number): boolean => isLetterOrDigit(unit) && !isDigit(unit);
 
 /** Where the longest card ends that the groups begin with. */
 function cardEnd(text: string, { digits, ends }: Groups): number | null {
@@ -100,10 +102,20 @@ function cardEnd(text: string, { digits, ends }: Groups): number | null {
     if (count < LEAST) break;
     if (count > MOST || !endsHere(text, at)) continue;
     const form = ends.slice(0, last).map((end, index) => end.count - (ends[index - 1]?.count ?? 0));
-    if (last > 1 && !PRINTED.has(form.join('-'))) continue;
+    if (last > 1 && (!PRINTED.has(form.join('-')) || goesOn(text, at, ends))) continue;
     if (isCard(digits.slice(0, count))) return at;
   }
   return null;
+}
+
+/** Whether the groups belong to a row of numbers: it has differing dividers, or four more digits behind the same divider. */
+function goesOn(text: string, to: number, ends: Groups['ends']): boolean {
+  const dividers = ends.slice(0, -1).map(({ at }) => text[at]);
+  const until = ends.findIndex(({ at }) => at === to);
+  if (new Set(dividers.slice(0, until)).size > 1) return true;
+  return (
+    dividers[until] === dividers[0] && /^[0-9]{4}(?![0-9])/.test(text.slice(to + dividerAt(text, to), to + 8))
+  );
 }
 
 function endsHere(text: string, at: number): boolean {

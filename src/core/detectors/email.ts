@@ -1,12 +1,16 @@
-// E-mail addresses: a name of RFC 5322's dot-atom, and a domain of at least two labels. Letters may be of any script (RFC
-// 6531), and the `@` may be the `%40` of an address of the web.
+// E-mail addresses: a name of the characters that are in use for names, and a domain of at least two labels. Letters may be of
+// any script (RFC 6531), and the `@` may be the `%40` of an address of the web.
 
 import { type Find, joined } from './find.ts';
 
 const AT = /(?:@|%40)(?=[\p{L}\p{N}])/gu;
-const BEFORE = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
-const LABELS =
-  /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:\p{L}[\p{L}\p{N}-]{0,61}\p{L})/u;
+/** RFC 5322 has further ones, such as `/`, `=`, `?` and `&`, which far more often stand before an address. */
+const BEFORE = /[\p{L}\p{N}.!#$%'*+^_~-]/u;
+const FIRST = /[\p{L}\p{N}_%]/u;
+const LABELS = /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}\p{L}[\p{L}\p{N}-]{0,61}\p{L}/u;
+/** A version behind the name of a package, and a picture of double size. */
+const NO_DOMAIN =
+  /^[0-9]+\.[0-9]+\.[0-9]|\.(?:[cm]?js|jsx|tsx?|json|png|jpe?g|gif|svg|webp|s?css|html?|ya?ml|xml|txt|lock|tgz|gz|exe|dll)$/i;
 const LONGEST_NAME = 64;
 const LONGEST_DOMAIN = 255;
 /** What begins an escape of JSON, whose letter is none of the name. */
@@ -17,7 +21,7 @@ export function findEmails(text: string): Find[] {
   for (const { 0: sign, index } of text.matchAll(AT)) {
     const start = index + sign.length;
     const [domain] = LABELS.exec(text.slice(start, start + LONGEST_DOMAIN)) ?? [];
-    if (domain === undefined) continue;
+    if (domain === undefined || NO_DOMAIN.test(domain)) continue;
     const from = nameStart(text, index);
     if (from < index && text[index - 1] !== '.') finds.push({ from, to: start + domain.length });
   }
@@ -28,6 +32,6 @@ function nameStart(text: string, end: number): number {
   let from = end;
   while (from > 0 && end - from < LONGEST_NAME && BEFORE.test(text[from - 1] as string)) from--;
   if (ESCAPE.test(text.slice(from - 1, from + 1))) from++;
-  while (from < end && text[from] === '.') from++;
+  while (from < end && !FIRST.test(text[from] as string)) from++;
   return from;
 }

@@ -9,9 +9,9 @@ export function findIbans(text: string): Find[] {
   const finds: Find[] = [];
   // It begins with two letters, which are in front of two digits.
   for (let at = 0; at + 4 <= text.length; at++) {
-    if (!isDigit(text.charCodeAt(at + 2))) continue;
+    if (!isDigit(text.charCodeAt(at + 2)) || !opens(text, at)) continue;
     const to = ibanEnd(text, at);
-    if (to === null || !opens(text, at)) continue;
+    if (to === null) continue;
     finds.push({ from: at, to });
     at = to - 1;
   }

@@ -1,5 +1,5 @@
 // Addresses of the Internet Protocol. Of IPv4: four numbers up to 255 that are no part of a longer row and are not called a
-// version. Of IPv6: the usual forms of RFC 4291, of the ranges that are in use, because `a::b` is also code in many languages.
+// version or a section. Of IPv6: the usual forms of RFC 4291, of the ranges that are in use, because `a::b` is also code in many languages.
 
 import { closes, isDigit, numberStart, opens } from './edges.ts';
 import type { Find } from './find.ts';
@@ -19,8 +19,12 @@ export function findAddresses(text: string): Find[] {
 
 const FOUR = /[0-9]{1,3}(?:\.[0-9]{1,3}){3}/y;
 const DOT = 0x2e;
-const VERSION = /version["'\\]{0,2}[ \t]?[=:]?[ \t]?["'\\]{0,2}$/i;
-const LONGEST_VERSION = 16;
+/** What is numbered with dots, too: versions, sections of documents, and files with a version in their name. */
+const NUMBERED =
+  /(?:(?:version|section|sect?|chapter|clause|appnote|part|oid)[.#]?["'\\]{0,2}[ \t]?[=:]?[ \t]?["'\\]{0,2}|[A-Za-z]-)$/i;
+const LONGEST_BEFORE = 16;
+/** Object identifiers of X.500 are in every certificate. */
+const IDENTIFIER = /^2\.5\.(?:4|29)\./;
 /** Of a number with the escape before it. */
 const MOST_DIGITS = 7;
 
@@ -50,7 +54,10 @@ function isFour(text: string, from: number, to: number): boolean {
   if (text.charCodeAt(from - 1) === DOT || (text.charCodeAt(to) === DOT && isDigit(text.charCodeAt(to + 1))))
     return false;
   if (!areOctets(text.slice(from, to))) return false;
-  return !VERSION.test(text.slice(Math.max(0, from - LONGEST_VERSION), from));
+  return (
+    !IDENTIFIER.test(text.slice(from, to)) &&
+    !NUMBERED.test(text.slice(Math.max(0, from - LONGEST_BEFORE), from))
+  );
 }
 
 /** Numbers with a zero in front have three digits, if any are padded. */
@@ -59,7 +66,8 @@ function areOctets(four: string): boolean {
 }
 
 const RUN = /[0-9A-Fa-f:.]+/g;
-const LONGEST_SIX = 45;
+/** An address has at most 45 characters. An escape may stand before it, and a sentence go on behind it. */
+const LONGEST_RUN = 51;
 
 function findSix(text: string): Find[] {
   const finds: Find[] = [];
@@ -71,7 +79,7 @@ function findSix(text: string): Find[] {
     RUN.lastIndex = from;
     RUN.exec(text);
     const end = RUN.lastIndex;
-    const find = end - from <= LONGEST_SIX + 2 ? sixIn(text, from, end) : null;
+    const find = end - from <= LONGEST_RUN ? sixIn(text, numberStart(text, from), end) : null;
     if (find !== null) finds.push(find);
     colon = text.indexOf(':', end);
   }

@@ -221,7 +221,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
     source: GITLEAKS,
     before: '[0-9A-Za-z_~.]{3}[0-9]',
     prefixes: ['Q~'],
-    shape: '[0-9A-Za-z_~.-]{31,34}(?![0-9A-Za-z_~-])',
+    shape: '[0-9A-Za-z_~.-]{30,33}[0-9A-Za-z_~-](?![0-9A-Za-z_~-])',
   },
   {
     name: 'Azure DevOps token',
@@ -253,7 +253,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
     name: 'Slack session cookie',
     source: GITLEAKS,
     prefixes: ['xoxd-'],
-    shape: '[0-9A-Za-z%+/=]{60,512}',
+    shape: `(?:${B}|${FILL}){60,512}`,
   },
   {
     name: 'Slack app token',
@@ -415,7 +415,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
     name: 'PlanetScale token',
     source: 'https://planetscale.com/docs/concepts/service-tokens',
     prefixes: ['pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'],
-    shape: '[0-9A-Za-z_=.-]{32,64}',
+    shape: '[0-9A-Za-z_=.-]{31,63}[0-9A-Za-z_=-]',
   },
   {
     name: 'Supabase key or token',
