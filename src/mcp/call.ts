@@ -4,12 +4,12 @@ import { GuardError } from '../core/errors.ts';
 import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Span } from '../core/wire/span.ts';
 import { ServerChanged } from '../guard/check/facts.ts';
-import type { CalledTool, CheckRequest, Verdict } from '../guard/check/request.ts';
+import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { checkedOf, inputOf } from './call-input.ts';
 import type { CallSlot } from './call-slots.ts';
 import { forward } from './forward.ts';
-import type { KnownTool } from './known-tool.ts';
+import { calledTool, type KnownTool } from './known-tool.ts';
 import { CODES, MAX_REPEATED, REFERENCE_META, RpcError } from './protocol.ts';
 import { takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
 import { type Begun, type Call, type CallServices, TOOLS_CALL } from './tool-call.ts';
@@ -159,7 +159,7 @@ async function checkAgain(
 }
 
 function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
-  const { serverName, toolName, shownDigest, shownLook, unsigned } = tool;
+  const { serverName, toolName, connectedTool, upstream, shownDigest, shownLook, unsigned } = tool;
   return {
     principal: call.principal,
     surface: 'mcp',
@@ -169,7 +169,7 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
       ...(none !== undefined && { noPlace: none }),
       ...(unsigned !== undefined && { unsent: true }),
     },
-    ...(unsigned !== 'unlisted' && { connectedTool: calledTool(tool) }),
+    ...(unsigned !== 'unlisted' && { connectedTool: calledTool(connectedTool, upstream) }),
     ...(shownDigest !== undefined && { shownDigest }),
     ...(shownLook !== undefined && { shownLook }),
     ...checkedOf(call.input),
@@ -178,12 +178,6 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
     startedAt: call.startedAt,
     span: call.span,
   };
-}
-
-/** What the call would reach: the state of the server that its connection is for. */
-function calledTool({ connectedTool: { id }, upstream }: KnownTool): CalledTool {
-  const { toolServerId, updatedAt } = upstream.source;
-  return { id, toolServerId, updatedAt };
 }
 
 /** The answer to the client for a committed verdict. */

@@ -1,6 +1,7 @@
 // A wire over a channel that carries messages both ways (stdio, the older SSE): it gives requests their ids, finds the
 // request that an answer belongs to, and hands notifications to the calls they concern. It bounds how much may wait for
-// an upstream that does not read. Each channel knows by itself when a message was taken.
+// an upstream that does not read. Each channel knows by itself when a message was taken. Several keys may share a channel:
+// none of them holds up the calls of another, or is told what may concern another.
 
 import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
@@ -25,10 +26,10 @@ import {
   type Wire,
 } from './wire.ts';
 
-/** How much may wait for an upstream that reads nothing. Further requests are refused. */
+/** How much of one key may wait for an upstream that reads nothing. Further requests of the key are refused. */
 const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
 /**
- * How many messages may wait. On the older HTTP transport each of them has a socket, even after its call was cancelled
+ * How many messages of one key may wait. On the older HTTP transport each of them has a socket, even after its call was cancelled
  * and has given its slot back.
  */
 const MAX_UNTAKEN = 1000;
@@ -39,16 +40,21 @@ const MAX_UNTAKEN = 1000;
  */
 const MAX_DECLINING = 8;
 
+const NO_ROOM = Symbol('no room');
+
+/** For whom messages count that belong to no request. */
+const OURS = '';
+
 interface Waiting {
   hooks: Hooks;
   resolve: (response: RpcResponse) => void;
   reject: (error: Error) => void;
 }
 
-function answerSmall({ hooks, resolve, reject }: Waiting, response: RpcResponse, bytes: number): void {
-  const room = roomFor(bytes, hooks);
-  if (room === null) resolve(response);
-  else room.then(() => resolve(response), reject);
+/** What of a key's messages the upstream has not taken. */
+interface Untaken {
+  messages: number;
+  bytes: number;
 }
 
 export abstract class Duplex implements Wire {
@@ -57,22 +63,25 @@ export abstract class Duplex implements Wire {
   #closed = false;
   /** Whether it takes no further requests, and ends when those under way have. */
   #ending = false;
-  #untaken = 0;
-  #untakenBytes = 0;
+  readonly #untaken = new Map<string, Untaken>();
   #declining = 0;
   /** Aborted when the channel is closed. */
   readonly #over = new AbortController();
   /** Whether a message waits for room in the key's share, and all behind it do. */
   #crowded = false;
+  /** The keys of a shared channel that have a large answer here for which their share has no room yet. */
+  readonly #parked = new Set<string>();
   readonly #newRation: () => AnswerRation;
+  readonly #isShared: () => boolean;
   protocolVersion: string | null = null;
   readonly triesModern: boolean = false;
   onNotification: (notification: RpcNotification) => void = () => {};
   onClosed: (reason: string) => void = () => {};
 
-  /** `newRation` makes a ration of the key that the channel belongs to. */
-  constructor(newRation: () => AnswerRation) {
+  /** `newRation` makes a ration of the key that the channel belongs to, or of the server if keys share it. */
+  constructor(newRation: () => AnswerRation, isShared: () => boolean = () => false) {
     this.#newRation = newRation;
+    this.#isShared = isShared;
   }
 
   /**
@@ -87,22 +96,24 @@ export abstract class Duplex implements Wire {
     if (this.#closed || this.#ending)
       return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
     if (hooks.signal.aborted) return Promise.reject(new UpstreamError('the call was cancelled'));
-    if (!this.#hasRoom)
+    const { caller } = hooks.ration;
+    if (!this.#hasRoom(caller))
       return Promise.reject(new UpstreamError('the upstream does not take what it was sent before'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { hooks, resolve, reject });
       hooks.signal.addEventListener('abort', () => this.#cancel(id), { once: true });
-      this.#send({ jsonrpc: '2.0', id, method, params });
+      this.#send({ jsonrpc: '2.0', id, method, params }, caller);
     });
   }
 
-  get #hasRoom(): boolean {
-    return this.#untaken < MAX_UNTAKEN && this.#untakenBytes <= MAX_UNTAKEN_BYTES;
+  #hasRoom(caller: string): boolean {
+    const untaken = this.#untaken.get(caller);
+    return untaken === undefined || (untaken.messages < MAX_UNTAKEN && untaken.bytes <= MAX_UNTAKEN_BYTES);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
-    this.#send(notificationMessage(method, params));
+    this.#send(notificationMessage(method, params), OURS);
   }
 
   listen(): void {}
@@ -121,9 +132,15 @@ export abstract class Duplex implements Wire {
   /**
    * Waits for room in the key's share, and then for its turn. The channel is not read meanwhile, which holds back only
    * calls of the same key. They cannot wait for each other: room is made by clients, as they read answers that have
-   * left the channel.
+   * left the channel. On a shared channel nobody knows whose message it is before it is read, so that the answer waits for
+   * room when it has left the channel.
    */
   async #takeLarge(text: string, ration: AnswerRation): Promise<void> {
+    if (this.#isShared()) {
+      await ration.turn(text.length);
+      this.#read(text, null);
+      return;
+    }
     this.#crowded = true;
     // It rejects if the channel is closed meanwhile, and then nobody waits for the message.
     await ration.grow(Buffer.byteLength(text), this.#over.signal)?.catch(() => {});
@@ -153,7 +170,10 @@ export abstract class Duplex implements Wire {
   async #decline(id: Id): Promise<void> {
     if (this.#declining >= MAX_DECLINING) return;
     this.#declining++;
-    await this.#send(errorMessage(id, new RpcError(CODES.methodNotFound, 'This client takes no requests.')));
+    await this.#send(
+      errorMessage(id, new RpcError(CODES.methodNotFound, 'This client takes no requests.')),
+      OURS,
+    );
     this.#declining--;
   }
 
@@ -169,19 +189,22 @@ export abstract class Duplex implements Wire {
     if (!this.#ending) this.onClosed(error.message);
   }
 
-  async #send(message: JsonObject): Promise<void> {
+  async #send(message: JsonObject, caller: string): Promise<void> {
     const text = writeJson(message);
     const bytes = Buffer.byteLength(text);
-    this.#untaken++;
-    this.#untakenBytes += bytes;
+    const untaken = this.#untaken.get(caller) ?? { messages: 0, bytes: 0 };
+    this.#untaken.set(caller, untaken);
+    untaken.messages++;
+    untaken.bytes += bytes;
     try {
       await this.write(text);
     } catch (error) {
       if (error instanceof UpstreamError) this.#refused(message, error);
       else this.broken('the upstream takes no messages');
     } finally {
-      this.#untaken--;
-      this.#untakenBytes -= bytes;
+      untaken.messages--;
+      untaken.bytes -= bytes;
+      if (untaken.messages === 0) this.#untaken.delete(caller);
     }
   }
 
@@ -199,17 +222,31 @@ export abstract class Duplex implements Wire {
     this.#endIfUnused();
   }
 
-  /**
-   * Hands a response, with the bytes that it counts, to the call that waits for it. A small one has to wait for room only
-   * if it belongs to an answer that is large, such as a list of many pages.
-   */
+  /** Hands a response, with the bytes that it counts, to the call that waits for it. */
   #answer(response: RpcResponse, text: string, ration: AnswerRation | null): void {
     const waiting = this.#done(response.id as number);
     if (waiting === undefined) ration?.free();
-    else if (ration === null) answerSmall(waiting, response, text.length);
+    else if (ration === null) this.#answerWithRoom(waiting, response, text.length);
     else {
       waiting.hooks.ration.adopt(ration);
       waiting.resolve(response);
+    }
+  }
+
+  /**
+   * A small response has to wait for room only if it belongs to an answer that is large, such as a list of many pages. On
+   * a shared channel large ones wait here too, but only one of each key: the others would fill the memory of all.
+   */
+  #answerWithRoom({ hooks, resolve, reject }: Waiting, response: RpcResponse, bytes: number): void {
+    const { caller } = hooks.ration;
+    const isLarge = bytes > SMALL_ANSWER_BYTES;
+    const room = isLarge && this.#parked.has(caller) ? NO_ROOM : roomFor(bytes, hooks);
+    if (room === null) resolve(response);
+    else if (room === NO_ROOM) reject(new AnswersUnread());
+    else {
+      if (isLarge) this.#parked.add(caller);
+      const taken = () => isLarge && this.#parked.delete(caller);
+      room.finally(taken).then(() => resolve(response), reject);
     }
   }
 
@@ -227,11 +264,13 @@ export abstract class Duplex implements Wire {
 
   /**
    * Passes a notification on. Progress names its call by a token. A log message names no call, so it is passed on only
-   * while a single call is under way: with several, it might concern the call of another session.
+   * while a single call is under way: with several, it might concern the call of another session. On a shared channel it
+   * might concern a call of another key that was given up, so it is never passed on.
    */
   #tell(notification: RpcNotification): void {
     this.onNotification(notification);
-    if (notification.method !== 'notifications/progress' && this.#waiting.size > 1) return;
+    const isMixed = this.#waiting.size > 1 || this.#isShared();
+    if (notification.method !== 'notifications/progress' && isMixed) return;
     for (const { hooks } of this.#waiting.values()) hooks.onNotification(notification);
   }
 
@@ -239,7 +278,8 @@ export abstract class Duplex implements Wire {
     const waiting = this.#done(id);
     if (waiting === undefined) return;
     const why = { requestId: id, reason: 'cancelled by the client' };
-    if (this.#hasRoom) this.#send(notificationMessage('notifications/cancelled', why));
+    const { caller } = waiting.hooks.ration;
+    if (this.#hasRoom(caller)) this.#send(notificationMessage('notifications/cancelled', why), caller);
     waiting.reject(this.#crowded ? new AnswersUnread() : new UpstreamError('the call was cancelled'));
   }
 }

@@ -3,6 +3,7 @@
 import type { Look } from '../core/definitions/look.ts';
 import { joinName, toolNameFault } from '../core/text/name.ts';
 import type { JsonObject } from '../core/wire/json.ts';
+import type { CalledTool } from '../guard/check/request.ts';
 import type { ConnectedTool } from '../store/connected-tools.ts';
 import type { Connected } from './hub.ts';
 import type { OfferedTool } from './named-tools.ts';
@@ -33,6 +34,11 @@ export function knownTool(
   offered: OfferedTool,
 ): KnownTool {
   return { ...offered, exposedName, serverName: tool.name, connectedTool: tool, upstream };
+}
+
+/** What a call or an access would reach: the state of the server that the connection is for. */
+export function calledTool({ id }: ConnectedTool, { source }: Upstream): CalledTool {
+  return { id, toolServerId: source.toolServerId, updatedAt: source.updatedAt };
 }
 
 /** The tool behind a name of which no list is known. Null if no tool can have this name. */

@@ -3,14 +3,15 @@
 // is recorded before it happens.
 
 import { isObject, type Json, type JsonObject } from '../core/wire/json.ts';
+import { ServerChanged } from '../guard/check/facts.ts';
 import type { GuardedCall } from '../guard/check/guarded-call.ts';
 import { WATCHED } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
-import type { ConnectedTool } from '../store/connected-tools.ts';
 import type { Forward } from '../store/keys.ts';
 import type { LookedAt } from '../store/log/outcomes.ts';
 import { takeListSlot } from './answers.ts';
 import type { Connected } from './hub.ts';
+import { calledTool } from './known-tool.ts';
 import { lookAt, tellable } from './looked-at.ts';
 import { listAll } from './pages.ts';
 import { CODES, ENVELOPE, isRepeatable, metaOf, RpcError, type RpcRequest } from './protocol.ts';
@@ -80,7 +81,7 @@ export async function relay(
   const waiting = { ration: asker.ration, signal: asker.request.signal };
   return withinSpan(span, () =>
     field === undefined
-      ? one(services, traced, method, params)
+      ? oneOrAgain(services, traced, method, params)
       : asker.shared.list(method, waiting, () => list(services, traced, method, field, needed)),
   );
 }
@@ -104,12 +105,13 @@ async function list(
         const wanted = asking(services, asker);
         await upstream.reach(wanted.cancel.signal);
         if (!upstream.offers(needed)) return [];
-        const { guarded } = await recorded(services, asker, tool, method);
+        const { guarded } = await recorded(services, asker, { tool, upstream }, method);
         const { items } = await listAll(upstream, method, field, wanted);
         const shown = guarded === null ? items : await guarded.list(items);
         return shown.map(item => named(item, tool.name));
       } catch (error) {
-        if (error instanceof UpstreamError || error instanceof RpcError) return [];
+        if (error instanceof UpstreamError || error instanceof RpcError || error instanceof ServerChanged)
+          return [];
         throw error;
       }
     }),
@@ -129,7 +131,7 @@ interface Recorded {
 async function recorded(
   services: Relaying,
   { principal, run, startedAt, span, ration }: Asker,
-  tool: ConnectedTool,
+  { tool, upstream }: Connected,
   method: string,
 ): Promise<Recorded> {
   const { none, free } = services.slots.take(tool);
@@ -143,6 +145,7 @@ async function recorded(
       relayed: true,
       ...(none !== undefined && { noPlace: none }),
     },
+    connectedTool: calledTool(tool, upstream),
     args: undefined,
     referenceId: null,
     run,
@@ -177,6 +180,22 @@ function named(item: JsonObject, server: string): JsonObject {
   return renamed;
 }
 
+/** If the server is changed or removed meanwhile, the name is looked for as the key has it now. */
+async function oneOrAgain(
+  services: Relaying,
+  asker: Asker,
+  method: string,
+  params: JsonObject,
+): Promise<JsonObject> {
+  try {
+    return await one(services, asker, method, params);
+  } catch (error) {
+    if (!(error instanceof ServerChanged)) throw error;
+    services.hub.doubt(asker.principal.keyId);
+    return one(services, asker, method, params);
+  }
+}
+
 async function one(
   services: Relaying,
   asker: Asker,
@@ -196,7 +215,7 @@ async function one(
   const sent = { ...target.params, _meta: metaForUpstream(params) };
   let guarded: GuardedCall | null = null;
   try {
-    const access = await recorded(services, asker, tool, method);
+    const access = await recorded(services, asker, target, method);
     guarded = access.guarded;
     const response = await sendTraced(asker.span, tool, method, null, trace =>
       upstream.request(method, sent, { ...wanted, trace }),

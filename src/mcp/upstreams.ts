@@ -38,6 +38,12 @@ export interface UpstreamSettings {
   maxPersonal?: number;
 }
 
+/** Whose a connection is. It may become shared while it is open. */
+interface Owner {
+  newRation: () => AnswerRation;
+  isShared: () => boolean;
+}
+
 /** Called when the tools that an upstream offers may have changed; for that of a single person, with the person. */
 type OnListChanged = (sourceId: string, personId: string | null) => void;
 
@@ -162,7 +168,9 @@ export class Upstreams {
     const limits = { connectMs: CONNECT_MS, patienceMs: PATIENCE_MS, startMs: this.#settings.upstreamStart };
     const signIn = signInTo(this.#settings.serverSignIns, row, personId);
     const newRation = () => this.#rationOf(upstream.source);
-    const open = (source: ToolSource, signal: AbortSignal) => this.#open(source, signal, signIn, newRation);
+    const open = (source: ToolSource, signal: AbortSignal) =>
+      this.#open(source, signal, signIn, { newRation, isShared });
+    const isShared = () => upstream.source.toolServerId !== null;
     const changed = () => this.#onListChanged(row.sourceId, personId);
     const { now } = this.#deps;
     const upstream = new Upstream(row, open, newRation, now, changed, limits, signIn, this.#requests);
@@ -180,7 +188,7 @@ export class Upstreams {
     source: ToolSource,
     signal: AbortSignal,
     signIn: SignIn | null,
-    newRation: () => AnswerRation,
+    { newRation, isShared }: Owner,
   ): Promise<Wire> {
     const { rules, stdioServers, stdioStderr, onStderrDropped } = this.#settings;
     const target = { url: source.target, headers: decryptHeaders(this.#deps.vault, source), rules, signIn };
@@ -188,11 +196,12 @@ export class Upstreams {
       case 'http':
         return new HttpWire(target);
       case 'sse':
-        return SseWire.open(target, signal, newRation);
+        return SseWire.open(target, signal, newRation, isShared);
       case 'stdio': {
         const server = stdioServers.get(source.target);
         if (server === null) throw new NotDeclared(source.target);
-        return StdioWire.open(server, { stderr: stdioStderr, onDropped: onStderrDropped, newRation });
+        const options = { stderr: stdioStderr, onDropped: onStderrDropped, newRation, isShared };
+        return StdioWire.open(server, options);
       }
     }
   }

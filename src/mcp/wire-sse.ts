@@ -19,8 +19,8 @@ export class SseWire extends Duplex {
   readonly #stop = new AbortController();
   #endpoint: string | null = null;
 
-  private constructor(target: HttpTarget, newRation: () => AnswerRation) {
-    super(newRation);
+  private constructor(target: HttpTarget, newRation: () => AnswerRation, isShared?: () => boolean) {
+    super(newRation, isShared);
     this.#target = target;
     this.#http = new HttpClient(new URL(target.url).origin, target.rules);
   }
@@ -30,8 +30,9 @@ export class SseWire extends Duplex {
     target: HttpTarget,
     signal: AbortSignal,
     newRation: () => AnswerRation,
+    isShared?: () => boolean,
   ): Promise<SseWire> {
-    const wire = new SseWire(target, newRation);
+    const wire = new SseWire(target, newRation, isShared);
     const named = Promise.withResolvers<void>();
     const late = () => {
       named.reject(new UpstreamError('the upstream did not answer in time', { unsent: true }));

@@ -34,6 +34,8 @@ interface Options {
   /** Given how many bytes of standard error were dropped. */
   onDropped: (bytes: number) => void;
   newRation: () => AnswerRation;
+  /** Whether several keys call the command. */
+  isShared?: () => boolean;
 }
 
 export class StdioWire extends Duplex {
@@ -49,10 +51,10 @@ export class StdioWire extends Duplex {
   /** For a command without a sandbox. `open` says how one with a sandbox is started. */
   constructor(
     server: StdioServer,
-    { stderr, onDropped, newRation }: Options,
+    { stderr, onDropped, newRation, isShared }: Options,
     confined: Confined | null = null,
   ) {
-    super(newRation);
+    super(newRation, isShared);
     const stdio: ('pipe' | 'inherit')[] = ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe', 'pipe'];
     const watched = ['/bin/sh', '-c', WATCHED, 'toolgate-stdio', server.command, ...server.args];
     const [program = '', ...args] = confined?.argv ?? watched;

@@ -8,7 +8,8 @@ import type { Part, Shares } from './shares.ts';
 export const SMALL_ANSWER_BYTES = 64 * 1024;
 
 export class AnswerRation {
-  readonly #caller: string;
+  /** Whose share it counts for. */
+  readonly caller: string;
   readonly #shares: Shares;
   readonly #turns: CallerTurns;
   #part: Part | null = null;
@@ -19,7 +20,7 @@ export class AnswerRation {
   readonly #kept: (() => void)[] = [];
 
   constructor(caller: string, shares: Shares, turns: CallerTurns) {
-    this.#caller = caller;
+    this.caller = caller;
     this.#shares = shares;
     this.#turns = turns;
   }
@@ -42,7 +43,7 @@ export class AnswerRation {
     if (!this.isLarge || this.#isFree) return null;
     const more = this.#bytes - this.#counted;
     this.#counted = this.#bytes;
-    this.#part ??= this.#shares.part(this.#caller);
+    this.#part ??= this.#shares.part(this.caller);
     // The client may have gone meanwhile.
     return this.#part.growWithRoom(more, signal).then(() => (this.#isFree ? this.#part?.free() : undefined));
   }
@@ -68,7 +69,7 @@ export class AnswerRation {
 
   /** Waits for the key's turn to parse or to write so many bytes. Small work does not wait: null. */
   turn(bytes: number): Promise<void> | null {
-    return isLarge(bytes) ? this.#turns.next(this.#caller) : null;
+    return isLarge(bytes) ? this.#turns.next(this.caller) : null;
   }
 
   /** Calls `giveBack` when the answer is read, or when nobody wants it any more. */
