@@ -43,7 +43,7 @@ suite.if(withBrowser)('hostile names', () => {
   let admin: Person;
   let upstream: RecordingUpstream;
   let receiver: Bun.Server<undefined>;
-  const ids = { policy: '', key: '', webhook: '', approval: '', entry: '' };
+  const ids = { policy: '', key: '', tool: '', webhook: '', approval: '', entry: '' };
   beforeAll(async () => {
     const env = { TOOLGATE_MAIL_FROM: shown(1) };
     receiver = Bun.serve({
@@ -87,6 +87,7 @@ suite.if(withBrowser)('hostile names', () => {
     const held = await service.check(key.body.key, name(13), 'x');
     ids.approval = held.body.referenceId;
     const tool = await connect(service, key.body.id, 'up', upstream.url);
+    ids.tool = tool;
     const path = `/keys/${key.body.id}/connected-tools/${tool}/test`;
     await service.admin('POST', path);
     upstream.options.tools = [
@@ -149,6 +150,20 @@ suite.if(withBrowser)('hostile names', () => {
     tells(
       () => `/keys/${ids.key}`,
       [shown(9), shown(11), shown(3), 'f14 \\u202e<img src=x onerror=pwned()>'],
+    ),
+  );
+  test(
+    'the tools of a server',
+    tells(
+      () => `/keys/${ids.key}?tools=${ids.tool}`,
+      [],
+      async page => {
+        const tool = page.locator('.looked');
+        await tool.getByText('f3 U+202E<img').first().waitFor();
+        await tool.getByText('f14 U+202E<img').first().waitFor();
+        await tool.getByText('The whole definition').click();
+        await tool.locator('pre .sign').first().waitFor();
+      },
     ),
   );
   test(
@@ -318,6 +333,7 @@ suite.if(withBrowser)('the demo’s week', () => {
       '/audit',
       '/policies',
       '/keys',
+      '/tool-servers',
       '/webhooks',
       '/changes',
       '/notifications',
