@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Sandbox } from '../../../src/settings/sandbox.ts';
 import { until } from '../../support/faults.ts';
 import { run, start } from './confined.ts';
@@ -42,6 +43,8 @@ function commandLine(pid: string): string {
   }
 }
 
+const firstSaid = (stdout: Readable) =>
+  new Promise<string>(heard => stdout.once('data', (text: string) => heard(text)));
 const noneIsLeft = () => until('nothing of the command is left', () => running().length === 0);
 /** The number that the attempt wrote into its file. */
 const noted = (file: string) => {
@@ -133,8 +136,7 @@ describe.skipIf(!CONFINES || !COMPILES)('the folder for temporary files', () => 
     const temporary = realpathSync(mkdtempSync(join(folder, 'tmp-')));
     const wait = ['/bin/sh', '-c', 'echo secret >$TMPDIR/file; echo $TMPDIR; cat'];
     const first = await start({ write: [] }, wait, {}, { temporary });
-    const { value } = await first.stdout[Symbol.asyncIterator]().next();
-    const theirs = String(value).trim();
+    const theirs = (await firstSaid(first.stdout)).trim();
     expect(theirs.startsWith(temporary)).toBe(true);
     const read = ['/bin', '/lib', '/lib64', '/usr', '/etc/ld.so.cache'].filter(existsSync);
     const words = [
@@ -152,7 +154,7 @@ describe.skipIf(!CONFINES || !COMPILES)('the folder for temporary files', () => 
   test('of a supervisor that was killed goes with the next one', async () => {
     const temporary = realpathSync(mkdtempSync(join(folder, 'tmp-')));
     const { pid, stdout, ended } = await start({}, ['/bin/sh', '-c', 'echo on; exec cat'], {}, { temporary });
-    await stdout[Symbol.asyncIterator]().next();
+    await firstSaid(stdout);
     process.kill(pid, 'SIGKILL');
     await ended;
     expect(readdirSync(temporary)).toHaveLength(1);
