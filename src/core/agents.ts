@@ -96,6 +96,7 @@ const ROWS = {
     title: 'Copilot',
     // Some versions go on after exit code 2.
     refusesByAnswer: true,
+    replacesResults: true,
     named: ['hook_event_name'],
     prompts: ['UserPromptSubmit', 'userPromptSubmitted'],
     results: ['PostToolUse', 'postToolUse'],

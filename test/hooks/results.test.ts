@@ -186,6 +186,29 @@ test('a result of an own tool of Claude Code keeps its shape', async () => {
   expect(JSON.stringify(said)).toContain('withholds');
 });
 
+test.each(['command', 'http'] as const)('Copilot CLI takes another text for its result, %s', async over => {
+  const { post } = await open('copilot', claude, over);
+  const said = async (event: JsonObject) => (await post({ ...event, sessionId: 'run', cwd: '/x' })).said;
+  const after = (toolName: string, text: string) =>
+    said({ toolName, toolArgs: '{}', toolResult: { resultType: 'success', textResultForLlm: text } });
+  const modified = (text: string) => ({ modifiedResult: { resultType: 'success', textResultForLlm: text } });
+  const nothing = over === 'http' ? {} : null;
+  expect(await after('bash', 'to ann@example.org')).toEqual(modified('to [hidden: email]'));
+  expect(await after('bash', 'for nobody')).toEqual(modified('For nobody.'));
+  expect(await after('bash', 'for everybody')).toEqual(nothing);
+  const send = { toolName: 'send', toolArgs: '{"to":"x"}' };
+  expect(JSON.stringify(await said(send))).not.toContain('deny');
+  expect(await after('page', 'by ann@example.org')).toEqual(modified('by [hidden: email]'));
+  expect(JSON.stringify(await said(send))).toContain('deny');
+  const failed = {
+    hook_event_name: 'PostToolUseFailure',
+    tool_name: 'bash',
+    tool_input: {},
+    error: 'ann@example.org',
+  };
+  expect(await said(failed)).toEqual(nothing);
+});
+
 test('where a hook can replace nothing, the run is marked all the same', async () => {
   const { call, isMarked } = await open('cursor', cursor);
   expect((await call('page', blocks('by ann@example.org'))).said).toEqual({});

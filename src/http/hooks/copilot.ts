@@ -29,6 +29,11 @@ export const copilot: HttpDoor = {
     ...inFolder('copilot', calledIn(event), event['cwd']),
     value: resultText(event),
   }),
+  // Events of failed calls have no result that could be replaced.
+  replace: (event, { text }) =>
+    resultText(event) === undefined
+      ? null
+      : { modifiedResult: { resultType: 'success', textResultForLlm: text } },
   /** If a request for permission gets no decision, Copilot CLI decides by its own rules, which may allow the call. */
   ways: event => (BEFORE.includes(eventName(event, AGENTS.copilot) ?? '') ? ['ask'] : []),
   answer: answerOf,
