@@ -23,9 +23,18 @@ export function findEmails(text: string): Find[] {
     const [domain] = LABELS.exec(text.slice(start, start + LONGEST_DOMAIN)) ?? [];
     if (domain === undefined || NO_DOMAIN.test(domain)) continue;
     const from = nameStart(text, index);
+    if (isLogin(text, from, index)) continue;
     if (from < index && text[index - 1] !== '.') finds.push({ from, to: start + domain.length });
   }
   return joined(finds);
+}
+
+const PASSWORD = /:\/\/[^\s/@]{0,64}:$/;
+
+/** Whether it is a password before a host, or the name git, with which repositories are fetched. */
+function isLogin(text: string, from: number, index: number): boolean {
+  if (text[from - 1] === ':') return PASSWORD.test(text.slice(Math.max(0, from - 68), from));
+  return text.slice(from, index) === 'git';
 }
 
 function nameStart(text: string, end: number): number {
