@@ -1,7 +1,6 @@
 // toolgate servers: registering tool servers that keys share, looking at their tools and accepting them, and the lock file.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../src/cli/program.ts';
 import { PRESETS } from '../../src/core/catalogue/presets.ts';
@@ -35,17 +34,21 @@ const moving = Bun.serve({
   },
 });
 
-let service: TestService;
-let shell: Shell;
-beforeAll(async () => {
-  shell = new Shell({ TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
-  const file = join(shell.folder, 'server.yaml');
+/** Writes the server file. */
+function declare(more: Record<string, unknown> = {}): void {
   const stdioServers = {
     notes: { command: 'node', args: [NOTES] },
     filesystem: { command: 'node', args: [FILES, shell.folder] },
   };
-  writeFileSync(file, JSON.stringify({ stdioServers }));
-  service = await startService({ env: { TOOLGATE_CONFIG: file } });
+  shell.file('server.yaml', JSON.stringify({ stdioServers: { ...stdioServers, ...more } }));
+}
+
+let service: TestService;
+let shell: Shell;
+beforeAll(async () => {
+  shell = new Shell({ TOOLGATE_ADMIN_TOKEN: ADMIN_TOKEN });
+  declare();
+  service = await startService({ env: { TOOLGATE_CONFIG: join(shell.folder, 'server.yaml') } });
   shell.env['TOOLGATE_BASE_URL'] = service.url;
 });
 afterAll(async () => {
@@ -93,7 +96,13 @@ describe('add', () => {
     expect(err).toContain(`server.yaml) declares no command "playwright"`);
     expect(err).toContain('1. Install it: npm install --prefix /opt/mcp @playwright/mcp@');
     expect(err).toContain('       playwright:\n         command: node\n');
-    expect(err).toContain('kill -HUP');
+    expect(err).toContain('3. Have the service read the file again (toolgate servers reload)');
+    declare({ playwright: { command: 'node', args: [NOTES] } });
+    expect((await done('servers reload')).err).toContain('server.yaml is read again: added playwright.');
+    expect((await done('servers add playwright')).err).toContain('It needs: Node 18');
+    expect((await done('servers reload')).err).toContain('is read again: nothing has changed.');
+    declare({ broken: { args: [] } });
+    expect(await ran('servers reload')).toMatchObject({ code: 1, err: expect.stringContaining('broken') });
   });
 
   test('says which header a preset needs', async () => {

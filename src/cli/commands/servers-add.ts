@@ -133,7 +133,7 @@ async function declared(http: Http, { name, install, declaration }: ToolServerPr
           .trimEnd()
           .split('\n')
           .map(line => `     ${line}`),
-        `${install == null ? 2 : 3}. Have the service read the file again (kill -HUP, or systemctl reload toolgate), and repeat this command.`,
+        `${install == null ? 2 : 3}. Have the service read the file again (toolgate servers reload), and repeat this command.`,
       ],
     },
   );

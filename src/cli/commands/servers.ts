@@ -1,6 +1,6 @@
 // toolgate servers: tool servers that several keys share. servers-add.ts has the commands that register and change one,
-// servers-review.ts those that look at its tools and accept them, servers-lock.ts the lock file, servers-keys.ts which
-// keys have one, and servers-sign-in.ts the sign-in of all of them.
+// servers-review.ts those that look at its tools and accept them, servers-lock.ts the lock file, servers-reload.ts the
+// server file, servers-keys.ts which keys have one, and servers-sign-in.ts the sign-in of all of them.
 
 import type { Command } from 'commander';
 import type { ToolServer, ToolTest, WholeToolServer } from '../../core/api/resources.ts';
@@ -16,6 +16,7 @@ import { allServers, foundServer } from '../tool-servers.ts';
 import { addCommand, editCommand, presetsCommand } from './servers-add.ts';
 import { connectCommand, shareCommand } from './servers-keys.ts';
 import { lockCommand } from './servers-lock.ts';
+import { reloadCommand } from './servers-reload.ts';
 import { acceptCommand, showCommand } from './servers-review.ts';
 import { signInCommand, signOutCommand } from './servers-sign-in.ts';
 
@@ -38,6 +39,7 @@ export function build(io: IO): Command {
       showCommand(io),
       acceptCommand(io),
       lockCommand(io),
+      reloadCommand(io),
       connectCommand(io),
       shareCommand(io),
       signInCommand(io),

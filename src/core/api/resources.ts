@@ -37,6 +37,8 @@ export type ReviewedTool = Answers['GET /admin/v1/tool-servers/{id}/tools']['too
 export type AcceptedTool = Answers['GET /admin/v1/accepted-tools']['tools'][number];
 export type ToolServerPreset = Answers['GET /admin/v1/tool-server-presets']['presets'][number];
 export type ServerFile = Answers['GET /admin/v1/server-file'];
+/** What has changed in the server file. */
+export type ServerFileChanges = Answers['POST /admin/v1/server-file/reload'];
 /** A server that wants each person's own sign-in. */
 export type MyServer = Answers['GET /admin/v1/me/servers']['servers'][number];
 /** Our sign-in to a server that wants OAuth. */
