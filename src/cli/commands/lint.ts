@@ -24,7 +24,10 @@ export function build(io: IO): Command {
       'toolgate lint --json - < policy.json',
     ],
   )
-    .argument('<policy-file>', '{ name?, description?, limits?, rules: [...] } or a bare list of rules')
+    .argument(
+      '<policy-file>',
+      '{ name?, description?, limits?, rules: [...], results? } or a bare list of rules',
+    )
     .option('--strict', 'let warnings fail, too')
     .option('--json', 'print { ok, problems: [{ severity, line, column, message }] }')
     .action((file: string, options: Options) => lint(io, file, options));

@@ -4,7 +4,6 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { callOf, type Simulated, simulate, type Tried, usedFault } from '../../core/decision/simulate.ts';
 import {
   broughtBack,
-  outcomeText,
   shownResult,
   type TriedResult,
   writtenResult,
@@ -12,6 +11,7 @@ import {
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import { triedMarkFault } from '../../core/policy/mark-names.ts';
 import { ruleLabel } from '../../core/policy/policy.ts';
+import { outcomeText } from '../../core/results/outcome-text.ts';
 import { textFault, toolNameFault } from '../../core/text/name.ts';
 import { visible } from '../../core/text/visible.ts';
 import { readAttributes, readCallArgs } from '../call-args.ts';

@@ -76,11 +76,3 @@ function plainText(block: Json): string | null {
   const { type, text, ...more } = block;
   return type === 'text' && typeof text === 'string' && Object.keys(more).length === 0 ? text : null;
 }
-
-/** What became of a result, in a few words. */
-export function outcomeText({ hidden, withheld, cut }: Outcome): string {
-  if (withheld) return 'withheld';
-  const names = Object.entries(hidden).map(([name, count]) => `${count} ${name}`);
-  const done = [...(names.length > 0 ? [`hidden: ${names.join(', ')}`] : []), ...(cut ? ['cut'] : [])];
-  return done.length === 0 ? 'passed on as it is' : done.join('; ');
-}

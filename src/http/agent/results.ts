@@ -10,10 +10,15 @@ import { uuid } from '../serving/fields.ts';
 import { agentOf, type Incoming, type Route, route } from '../serving/route.ts';
 
 /** The value itself is passed on and not a copy, so that what is looked at is what was sent. */
-const result = z.unknown().refine(isObject, 'must be an object').meta({
-  type: 'object',
-  description: 'An MCP result: `content`, `structuredContent`, `isError`, `_meta` and whatever else it has.',
-});
+const result = z
+  .unknown()
+  .refine(isObject, 'must be an object')
+  .meta({
+    type: 'object',
+    description:
+      'An MCP result: `content`, `structuredContent`, `isError`, `_meta` and whatever else it has.',
+    example: { content: [{ type: 'text', text: 'Ann: ann@example.com' }] },
+  });
 
 const body = z.strictObject({
   toolCallId: uuid.meta({ description: 'The call whose result it is, from the verdict.' }),
@@ -22,6 +27,7 @@ const body = z.strictObject({
 
 const guarded = z.record(z.string(), z.unknown()).meta({
   description: 'The result as it may be passed on; if it is withheld, an error result with the reason.',
+  example: { content: [{ type: 'text', text: 'Ann: [hidden: email]' }] },
 });
 
 export const resultRoutes: Route[] = [

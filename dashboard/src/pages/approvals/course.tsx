@@ -1,6 +1,7 @@
 // The course of an approval, step by step: asked, told, voted on, answered, used, forwarded; and what is still to come.
 
 import type { ComponentChildren } from 'preact';
+import { outcomeText } from '../../../../src/core/results/outcome-text.ts';
 import { askerName } from '../../../../src/core/text/surface.ts';
 import { inWords, now } from '../../clock.ts';
 import { Left, Named, Time } from '../../components/text.tsx';
@@ -233,10 +234,11 @@ function forwarded({ surface, freed }: WholeApproval): Step | null {
   if (freed === null || surface !== 'mcp') return null;
   const came = freed.forwarded;
   if (came === null) return { name: 'Forwarded', state: 'now', at: null, what: 'nothing came back yet' };
+  const guarded = came.result === null ? '' : `; its result: ${outcomeText(came.result)}`;
   return {
     name: 'Forwarded',
     state: came.outcome === 'ok' ? 'done' : 'failed',
     at: came.at,
-    what: `${OUTCOMES[came.outcome] ?? came.outcome}, after ${came.durationMs} ms`,
+    what: `${OUTCOMES[came.outcome] ?? came.outcome}, after ${came.durationMs} ms${guarded}`,
   };
 }

@@ -1,6 +1,7 @@
 // One entry of the audit log with all its details, and links to similar entries.
 
 import type { ComponentChildren } from 'preact';
+import { outcomeText } from '../../../../src/core/results/outcome-text.ts';
 import { surfaceName } from '../../../../src/core/text/surface.ts';
 import { Dialog } from '../../components/dialog.tsx';
 import { Facts } from '../../components/page.tsx';
@@ -57,6 +58,7 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
       : [['Approval', <Approval key="" id={referenceId} approval={context.approval} />] as Fact]),
     ['Evaluated in', `${entry.latencyMs} ms`],
     ...(entry.surface === 'mcp' ? [['Forwarded', forwardedOf(entry.forwarded)] as Fact] : []),
+    ...(entry.forwarded?.result == null ? [] : [['Result', outcomeText(entry.forwarded.result)] as Fact]),
     ['Tool call id', <Id key="" id={entry.id} />],
     ...(entry.traceId === undefined
       ? []

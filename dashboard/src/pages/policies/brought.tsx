@@ -1,6 +1,7 @@
 // What the agent would get of a result that was pasted: what became of it, and its text, in which hidden parts stand out.
 
-import { outcomeText, shownResult, type TriedResult } from '../../../../src/core/decision/simulate-result.ts';
+import { shownResult, type TriedResult } from '../../../../src/core/decision/simulate-result.ts';
+import { outcomeText } from '../../../../src/core/results/outcome-text.ts';
 import { visibleLines } from '../../../../src/core/text/visible.ts';
 import { Badge } from '../../components/text.tsx';
 
