@@ -111,6 +111,30 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
     });
   });
 
+  test('an entry says what became of the result, and nothing of it', async () => {
+    const { key } = await service.newKey(
+      [{ tool: 'crm__*', action: 'allow' }],
+      {},
+      {
+        results: [{ tool: 'crm__*', hide: 'email' }],
+      },
+    );
+    const { body: verdict } = await service.check(key, 'crm', 'get');
+    const result = { content: [{ type: 'text', text: 'canary-91 of ann@example.com and bob@example.com' }] };
+    const { toolCallId } = verdict;
+    expect((await service.json('POST', '/v1/results', key, { toolCallId, result })).status).toBe(200);
+    await until('its outcome is recorded', async () => {
+      const { body } = await service.admin('GET', `/audit/${toolCallId}`);
+      return body.forwarded !== null;
+    });
+    await visit(browser, service, person.cookie, async page => {
+      await page.goto(`/dashboard/audit?entry=${toolCallId}`);
+      const dialog = page.getByRole('dialog', { name: 'Audit entry' });
+      await dialog.getByText('hidden: 2 email').waitFor();
+      expect(await dialog.textContent()).not.toMatch(/canary|ann@/);
+    });
+  });
+
   test('older entries are a click away, and what is shown can be taken along', async () => {
     await visit(browser, service, person.cookie, async page => {
       await page.goto(`/dashboard/audit?tool=files__read&keyId=${reader.keyId}`);
