@@ -117,6 +117,14 @@ const BODIES: Record<string, object> = {
     auth: 'oauth',
     oauth: { as: 'person', clientId: 'id', clientSecret: 'secret', scopes: ['read'] },
   },
+  'POST /admin/v1/keys/:id/connected-tools/:toolId/share': { name: 'up' },
+  'POST /admin/v1/tool-servers': { name: 'up', transport: 'stdio', server: 'x', trust: 'reviewed' },
+  'PATCH /admin/v1/tool-servers/:id': { name: 'up', url: 'https://example.com/mcp', trust: 'first' },
+  'POST /admin/v1/tool-servers/:id/accept': { tools: [{ name: 'echo', digest: 'a'.repeat(64) }] },
+  'POST /v1/results': {
+    toolCallId: UUID,
+    result: { content: [{ type: 'text', text: 'x' }], structuredContent: { a: 'b' }, isError: false },
+  },
   'POST /admin/v1/approvals/:referenceId/resolve': {
     action: 'approve',
     note: 'ok',

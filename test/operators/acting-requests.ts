@@ -15,6 +15,7 @@ import type { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-
 import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
 import { compareDefinitions } from '../../src/guard/tool-servers/definitions.ts';
 import type { OAuthSettings } from '../../src/guard/tool-servers/source-secrets.ts';
+import { makeToolServer } from '../../src/guard/tool-servers/tool-servers.ts';
 import { type ApprovalRecord, insertApproval, resolveApproval } from '../../src/store/approvals.ts';
 import { insertDelivery } from '../../src/store/deliveries.ts';
 import { insertGrant } from '../../src/store/grants.ts';
@@ -98,6 +99,24 @@ export const REQUESTS: Record<string, Prepare> = {
     to(`${await toolPath(world, { as: 'key' })}/connect`),
   'DELETE /admin/v1/keys/:id/connected-tools/:toolId/connect': async world =>
     to(`${await toolPath(world, { as: 'key' })}/connect`),
+  'POST /admin/v1/keys/:id/connected-tools/:toolId/share': async world =>
+    to(`${await toolPath(world)}/share`, { name: newName() }),
+  'POST /admin/v1/tool-servers': async world =>
+    to('tool-servers', { name: newName(), transport: 'http', url: world.upstream }),
+  'PATCH /admin/v1/tool-servers/:id': async world =>
+    to(`tool-servers/${(await server(world)).id}`, { trust: 'reviewed' }),
+  'DELETE /admin/v1/tool-servers/:id': async world => to(`tool-servers/${(await server(world)).id}`),
+  'POST /admin/v1/tool-servers/:id/accept': async world => {
+    const shared = await server(world);
+    await compareDefinitions(world.deps, shared, [{ toolName: 'a', definition: {} }]);
+    const digest = (await listDefinitions(world.deps.db, shared.id))[0]?.digest;
+    return to(`tool-servers/${shared.id}/accept`, { tools: [{ name: 'a', digest }] });
+  },
+  'POST /admin/v1/tool-servers/:id/connect': async world =>
+    to(`tool-servers/${(await server(world, { as: 'key' })).id}/connect`),
+  'DELETE /admin/v1/tool-servers/:id/connect': async world =>
+    to(`tool-servers/${(await server(world, { as: 'key' })).id}/connect`),
+  'POST /admin/v1/server-file/reload': async () => to('server-file/reload'),
   'POST /admin/v1/me/servers/:toolId/connect': async (world, person) =>
     to(`me/servers/${(await tool(world, { as: 'person' }, person)).id}/connect`),
   'DELETE /admin/v1/me/servers/:toolId': async (world, person) =>
@@ -205,6 +224,14 @@ async function tool(world: World, oauth: OAuthSettings | null = null, person: Si
   const keyId = await key(world, person === null ? {} : { openTo: [`person:${person.email}`] });
   const input = { name: 'up', transport: 'http' as const, target: world.upstream, headers: null };
   return connectTool(world.deps, 'admin', PRIVATE, keyId, { ...input, ...(oauth !== null && { oauth }) });
+}
+
+/** The name of a tool server has at most 32 characters. */
+const newName = () => `up-${newId().slice(-12)}`;
+
+function server(world: World, oauth: OAuthSettings | null = null) {
+  const input = { name: newName(), transport: 'http' as const, target: world.upstream, headers: null };
+  return makeToolServer(world.deps, 'admin', PRIVATE, { ...input, oauth });
 }
 
 async function toolPath(world: World, oauth: OAuthSettings | null = null): Promise<string> {

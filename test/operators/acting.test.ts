@@ -3,7 +3,8 @@
 // moment. No such request succeeds, and none changes anything. The same request of somebody who is still signed in does.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { logKey } from '../../src/guard/log/sealed-log.ts';
@@ -40,6 +41,7 @@ const READS = [
   'POST /admin/v1/policies/:id/replay',
   'POST /admin/v1/keys/:id/suggest',
   'POST /admin/v1/keys/:id/connected-tools/:toolId/test',
+  'POST /admin/v1/tool-servers/:id/test',
   'POST /admin/v1/notifications/channels/:name/test',
   'POST /admin/v1/webhooks/:id/test',
   'POST /admin/v1/me/passkeys/options',
@@ -140,6 +142,7 @@ for (const engine of await engines()) {
       deps = depsAt(replica, Date.now);
       passwordHash = await hashPassword(PASSWORD);
       dataDir = newDataDir();
+      writeFileSync(join(dataDir, 'toolgate.yaml'), 'stdioServers: {}\n');
       const env = { TOOLGATE_DATA_DIR: dataDir, TOOLGATE_PUBLIC_URL: HERE, TOOLGATE_OAUTH: 'on' };
       const { config } = loadConfig({ ...env, TOOLGATE_DATABASE_URL: store.url }, dataDir);
       const log = createLog('error', line => process.stderr.write(line));
