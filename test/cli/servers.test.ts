@@ -86,7 +86,7 @@ describe('add', () => {
     for (const { name } of PRESETS) expect(out).toContain(`\n${name} `);
     const { err } = await done('servers add project --preset filesystem --trust first');
     expect(err).toContain('It needs: Node.');
-    expect(err).toContain('toolgate policies new --from filesystem');
+    expect(err).toContain('policies new --from filesystem, whose rules say filesystem__… for project__….');
     expect(await json('servers show project')).toMatchObject({ server: 'filesystem', trust: 'first' });
   });
 

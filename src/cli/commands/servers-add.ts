@@ -75,7 +75,7 @@ export function addCommand(io: IO): Command {
     const server = await http.post<ToolServer>('/tool-servers', { name, ...fields });
     if (options.json) return printJson(io, server);
     say(io, `Tool server "${name}" is registered.`);
-    if (preset !== null) sayNeeds(io, preset);
+    if (preset !== null) sayNeeds(io, preset, name);
     say(io, next(server));
   });
 }
@@ -139,12 +139,15 @@ async function declared(http: Http, { name, install, declaration }: ToolServerPr
   );
 }
 
-function sayNeeds(io: IO, { needs, pack, source, readOn }: ToolServerPreset): void {
+function sayNeeds(
+  io: IO,
+  { name: known, needs, pack, source, readOn }: ToolServerPreset,
+  name: string,
+): void {
   for (const each of needs) say(io, `It needs: ${each}`);
-  say(
-    io,
-    `A policy for it: toolgate policies new --from ${pack}. Its own page, as read on ${readOn}: ${source}`,
-  );
+  const renamed = known === name ? '' : `, whose rules say ${known}__… for ${name}__…`;
+  say(io, `A policy for it: toolgate policies new --from ${pack}${renamed}.`);
+  say(io, `Its own page, as read on ${readOn}: ${source}`);
 }
 
 function next({ name, oauth }: ToolServer): string {
