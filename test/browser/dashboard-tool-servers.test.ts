@@ -189,9 +189,23 @@ describe.if(hasBrowser())('tool servers', () => {
       await accept(page, page, 'Accept the 1 chosen');
       await page.getByText('1 tool to look at').waitFor();
       expect(await moved.getByText('changed while you looked').count()).toBe(0);
-      // A later change shows its lines.
-      moving.options.tools = [HONEST, LONG];
+      // Neither is what is shown behind the question whether to accept.
+      const late = Promise.withResolvers<void>();
+      await page.route('**/test', async route => {
+        await late.promise;
+        await route.continue();
+      });
+      moving.options.tools = [HONEST, { ...LONG, description: 'Another story.' }];
       await button(page, 'Test').click();
+      const story = tool(page, 'tell');
+      await button(story, 'Accept').click();
+      await page.getByRole('dialog').getByText('Accept this definition?').waitFor();
+      late.resolve();
+      await story.getByText('Another story.').waitFor();
+      await button(page.getByRole('dialog'), 'Accept').click();
+      await page.getByText('Nothing was accepted').waitFor();
+      await story.getByText('not accepted').waitFor();
+      // A later change shows its lines.
       await moved.getByText('changed', { exact: true }).waitFor();
       await moved.locator('.diff .added').getByText('Finds pages.').waitFor();
       await moved.getByText('The definition before was accepted by').waitFor();
@@ -300,6 +314,9 @@ describe.if(hasBrowser())('tool servers', () => {
         await page.getByText('3 tools to look at').waitFor();
         await page.getByText('decides which definitions are accepted').waitFor();
         await page.getByText(file).waitFor();
+        await tool(page, 'tell')
+          .getByText(/^pages tell [0-9a-f]{64}$/)
+          .waitFor();
         expect(await page.getByRole('button', { name: /^Accept/ }).count()).toBe(0);
         await expectUsable(page);
       });

@@ -20,6 +20,7 @@ export function ToolsOf({ keyId, toolId }: { keyId: string; toolId: string }) {
         <a href={`/dashboard/keys/${keyId}`}>Back to the key</a>
       </p>
       <Review
+        name={tool.name}
         path={`${path}/${toolId}`}
         round={0}
         empty="Test the server on the page of the key, or let a client connect to it."

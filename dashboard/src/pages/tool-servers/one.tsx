@@ -50,6 +50,7 @@ function Known({ of: server, reload }: { of: WholeToolServer; reload: () => void
     >
       <About of={server} found={contacts.found[server.id]} />
       <Review
+        name={server.name}
         path={`/tool-servers/${server.id}`}
         round={round}
         empty={

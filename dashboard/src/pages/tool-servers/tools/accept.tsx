@@ -1,6 +1,6 @@
-// The button that accepts definitions of tools. It accepts what was shown when it was pressed, and nothing that came after.
+// The question whether to accept definitions of tools. What is accepted is what was shown when somebody asked for it, and
+// nothing that came after, even if the page behind the question shows it already.
 
-import { useState } from 'preact/hooks';
 import { announce } from '../../../announce.ts';
 import { post, Refusal } from '../../../api.ts';
 import { FormDialog } from '../../../components/dialog.tsx';
@@ -9,11 +9,11 @@ import type { ReviewedTool } from '../../../resources.ts';
 import { FindingBadges } from './findings.tsx';
 
 interface AcceptProps {
-  label: string;
   /** The path of the tool server, or of the Connected Tool. */
   path: string;
-  tools: readonly ReviewedTool[];
-  plain?: boolean;
+  /** Null while nothing is asked. */
+  asked: readonly ReviewedTool[] | null;
+  onClose: () => void;
   onAccepted: (tools: readonly ReviewedTool[]) => void;
   /** Nothing was accepted, because a tool has another definition now. */
   onRefused: (error: Refusal) => void;
@@ -22,12 +22,11 @@ interface AcceptProps {
 /** The most that one request accepts. */
 const AT_ONCE = 1000;
 
-export function Accept({ label, path, tools, plain = false, onAccepted, onRefused }: AcceptProps) {
-  const [asked, setAsked] = useState<readonly ReviewedTool[] | null>(null);
+export function Accept({ path, asked, onClose, onAccepted, onRefused }: AcceptProps) {
+  const tools = asked ?? [];
   const accept = async () => {
-    const given = asked ?? [];
     try {
-      const lookedAt = given.map(({ name, digest }) => ({ name, digest }));
+      const lookedAt = tools.map(({ name, digest }) => ({ name, digest }));
       for (let from = 0; from < lookedAt.length; from += AT_ONCE)
         await post(`${path}/accept`, { tools: lookedAt.slice(from, from + AT_ONCE) });
     } catch (error) {
@@ -35,31 +34,25 @@ export function Accept({ label, path, tools, plain = false, onAccepted, onRefuse
       onRefused(error);
       return;
     }
-    announce(given.length === 1 ? `Accepted: ${given[0]?.name}` : `Accepted: ${given.length} tools`);
-    onAccepted(given);
+    announce(tools.length === 1 ? `Accepted: ${tools[0]?.name}` : `Accepted: ${tools.length} tools`);
+    onAccepted(tools);
   };
-  const shown = asked ?? [];
   return (
-    <>
-      <button type="button" class={plain ? 'plain small' : 'small'} onClick={() => setAsked(tools)}>
-        {label}
-      </button>
-      <FormDialog
-        title={shown.length === 1 ? 'Accept this definition?' : `Accept ${shown.length} definitions?`}
-        open={asked !== null}
-        onClose={() => setAsked(null)}
-        action="Accept"
-        submit={accept}
-      >
-        <div class="stack">
-          <p>
-            Calls of {shown.length === 1 ? 'this tool' : 'these tools'} are then decided by the policies
-            alone, for every key that uses the server, until the definition changes again.
-          </p>
-          <Asked tools={shown} />
-        </div>
-      </FormDialog>
-    </>
+    <FormDialog
+      title={tools.length === 1 ? 'Accept this definition?' : `Accept ${tools.length} definitions?`}
+      open={asked !== null}
+      onClose={onClose}
+      action="Accept"
+      submit={accept}
+    >
+      <div class="stack">
+        <p>
+          Calls of {tools.length === 1 ? 'this tool' : 'these tools'} are then decided by the policies alone,
+          for every key that uses the server, until the definition changes again.
+        </p>
+        <Asked tools={tools} />
+      </div>
+    </FormDialog>
   );
 }
 

@@ -15,7 +15,11 @@ import { Accept } from './accept.tsx';
 import { gravity, useWays, waits } from './standing.ts';
 import { ToolShown } from './tool.tsx';
 
+type Tools = readonly ReviewedTool[];
+
 interface ReviewProps {
+  /** By which a lock file knows the server. */
+  name: string;
   /** The path of the tool server, or of the Connected Tool. */
   path: string;
   /** Another number reads the tools again. */
@@ -25,64 +29,57 @@ interface ReviewProps {
   onAccepted?: () => void;
 }
 
-export function Review({ path, round, empty, onAccepted }: ReviewProps) {
+export function Review({ name, path, round, empty, onAccepted }: ReviewProps) {
   const list = useList<ReviewedTool>(`${path}/tools`, 'tools');
   const ways = useWays();
   const looks = useLooks(list.data ?? []);
-  const [chosen, setChosen] = useState<readonly ReviewedTool[]>([]);
+  const [chosen, setChosen] = useState<Tools>([]);
+  const [asked, ask] = useState<Tools | null>(null);
   const [refused, setRefused] = useState<Refusal | null>(null);
-  const first = useRef(round);
-  useEffect(() => {
-    if (round !== first.current) list.reload();
-  }, [round]);
+  useOnChange(round, list.reload);
   const all = list.data ?? [];
-  const isChosen = (tool: ReviewedTool) => chosen.some(each => isSame(each, tool));
   const waiting = all.filter(waits).toSorted((a, b) => gravity(b) - gravity(a));
   const others = all.filter(each => !waits(each));
-  const ticked = waiting.filter(isChosen);
   const mayAccept = mayAdminister.value && ways !== undefined && ways.lockFile === null;
-  const accepting = {
-    path,
-    onAccepted: (tools: readonly ReviewedTool[]) => {
-      looks.take(tools);
-      setRefused(null);
-      setChosen([]);
-      list.reload();
-      onAccepted?.();
-    },
-    onRefused: (error: Refusal) => {
-      setRefused(error);
-      setChosen([]);
-      list.reload();
-    },
+  const several = mayAccept && waiting.length > 1;
+  const isChosen = (tool: ReviewedTool) => chosen.some(each => isSame(each, tool));
+  const choose = (tool: ReviewedTool, is: boolean) =>
+    setChosen(is ? [...chosen, tool] : chosen.filter(each => !isSame(each, tool)));
+  const answered = (error: Refusal | null) => {
+    setRefused(error);
+    setChosen([]);
+    list.reload();
+  };
+  const accepted = (tools: Tools) => {
+    looks.take(tools);
+    answered(null);
+    onAccepted?.();
   };
   const shown = (tool: ReviewedTool) => (
     <ToolShown
       // A tool that begins to wait is unfolded.
       key={`${tool.name} ${tool.digest} ${waits(tool)}`}
       of={tool}
+      server={name}
       ways={ways}
       hasMoved={looks.hasMoved(tool)}
       choice={
-        mayAccept &&
-        waits(tool) &&
-        waiting.length > 1 && (
+        several &&
+        waits(tool) && (
           <input
             type="checkbox"
             aria-label={`Choose ${visible(tool.name)}`}
             checked={isChosen(tool)}
-            onChange={event =>
-              setChosen(
-                event.currentTarget.checked ? [...chosen, tool] : chosen.filter(each => !isSame(each, tool)),
-              )
-            }
+            onChange={event => choose(tool, event.currentTarget.checked)}
           />
         )
       }
       actions={
         mayAccept &&
         (waits(tool) || tool.accepted?.by === 'first') && (
-          <Accept label="Accept" plain tools={[tool]} {...accepting} />
+          <button type="button" class="plain small" onClick={() => ask([tool])}>
+            Accept
+          </button>
         )
       }
     />
@@ -90,38 +87,56 @@ export function Review({ path, round, empty, onAccepted }: ReviewProps) {
   return (
     <Panel
       title="Tools"
-      aside={
-        mayAccept &&
-        waiting.length > 1 && (
-          <div class="actions">
-            {ticked.length > 0 && (
-              <Accept label={`Accept the ${ticked.length} chosen`} tools={ticked} {...accepting} />
-            )}
-            <Accept label={`Accept all ${waiting.length} shown`} plain tools={waiting} {...accepting} />
-          </div>
-        )
-      }
+      aside={several && <Several waiting={waiting} chosen={waiting.filter(isChosen)} ask={ask} />}
     >
       {typeof ways?.lockFile === 'string' && <Locked by={ways.lockFile} />}
       <Problem error={refused} />
       <Shown of={list} empty={<Empty title="Its tools are not known yet">{empty}</Empty>}>
         {waiting.length > 0 && (
           <section aria-label="Tools to look at">
-            <h3>{waiting.length === 1 ? '1 tool' : `${waiting.length} tools`} to look at</h3>
+            <h3>{counted(waiting)} to look at</h3>
             <ul class="looked-at">{waiting.map(shown)}</ul>
           </section>
         )}
         {others.length > 0 && (
           <section aria-label="Other tools">
-            <h3>
-              {others.length === 1 ? '1 tool' : `${others.length} tools`} for which nothing has to be done
-            </h3>
+            <h3>{counted(others)} for which nothing has to be done</h3>
             <ul class="looked-at">{others.map(shown)}</ul>
           </section>
         )}
         <More more={list.more} />
       </Shown>
+      <Accept
+        path={path}
+        asked={asked}
+        onClose={() => ask(null)}
+        onAccepted={accepted}
+        onRefused={answered}
+      />
     </Panel>
+  );
+}
+
+const counted = ({ length }: Tools): string => (length === 1 ? '1 tool' : `${length} tools`);
+
+interface SeveralProps {
+  waiting: Tools;
+  chosen: Tools;
+  ask: (tools: Tools) => void;
+}
+
+function Several({ waiting, chosen, ask }: SeveralProps) {
+  return (
+    <div class="actions">
+      {chosen.length > 0 && (
+        <button type="button" class="small" onClick={() => ask(chosen)}>
+          Accept the {chosen.length} chosen
+        </button>
+      )}
+      <button type="button" class="plain small" onClick={() => ask(waiting)}>
+        Accept all {waiting.length} shown
+      </button>
+    </div>
   );
 }
 
@@ -133,8 +148,8 @@ function Locked({ by }: { by: string }) {
         <code>
           <Named text={by} />
         </code>{' '}
-        decides which definitions are accepted, so nobody accepts any here. Write the new lines with{' '}
-        <code>toolgate servers lock</code>, and start the service anew.
+        decides which definitions are accepted, so nobody accepts any here. Each tool that it lacks has the
+        line to add; the service reads the file when it starts.
       </p>
     </div>
   );
@@ -142,8 +157,16 @@ function Locked({ by }: { by: string }) {
 
 const isSame = (a: ReviewedTool, b: ReviewedTool) => a.name === b.name && a.digest === b.digest;
 
+function useOnChange(value: number, then: () => void): void {
+  const known = useRef(value);
+  useEffect(() => {
+    if (value !== known.current) then();
+    known.current = value;
+  }, [value]);
+}
+
 /** Remembers which definition of each tool was shown first. */
-function useLooks(tools: readonly ReviewedTool[]) {
+function useLooks(tools: Tools) {
   const seen = useRef(new Map<string, string>());
   useEffect(() => {
     for (const { name, digest } of tools) if (!seen.current.has(name)) seen.current.set(name, digest);
@@ -151,7 +174,7 @@ function useLooks(tools: readonly ReviewedTool[]) {
   return {
     hasMoved: ({ name, digest }: ReviewedTool) => (seen.current.get(name) ?? digest) !== digest,
     /** These were looked at anew. */
-    take: (taken: readonly ReviewedTool[]) => {
+    take: (taken: Tools) => {
       for (const { name, digest } of taken) seen.current.set(name, digest);
     },
   };

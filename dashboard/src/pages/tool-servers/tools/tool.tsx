@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { lockLine } from '../../../../../src/core/definitions/lock-file.ts';
+import { Command } from '../../../components/command.tsx';
 import { Lines } from '../../../components/difference.tsx';
 import { Signs } from '../../../components/signs.tsx';
 import { Badge, Named, Time } from '../../../components/text.tsx';
@@ -13,6 +15,8 @@ import { changedWord, hasChanged, heldWord, type Ways, waits } from './standing.
 
 interface ToolProps {
   of: ReviewedTool;
+  /** The name of its server. */
+  server: string;
   ways: Ways | undefined;
   /** It has another definition than when the page first showed it. */
   hasMoved: boolean;
@@ -22,7 +26,7 @@ interface ToolProps {
   actions: ComponentChildren;
 }
 
-export function ToolShown({ of: tool, ways, hasMoved, choice, actions }: ToolProps) {
+export function ToolShown({ of: tool, server, ways, hasMoved, choice, actions }: ToolProps) {
   const isWaiting = waits(tool);
   return (
     <li class={isWaiting ? 'looked waiting' : 'looked'}>
@@ -42,6 +46,12 @@ export function ToolShown({ of: tool, ways, hasMoved, choice, actions }: ToolPro
       </header>
       <Standing of={tool} ways={ways} />
       <Says of={tool} open={isWaiting} />
+      {isWaiting && typeof ways?.lockFile === 'string' && (
+        <Command
+          text={lockLine({ server, tool: tool.name, digest: tool.digest })}
+          label="Copy the line for the lock file"
+        />
+      )}
     </li>
   );
 }
