@@ -52,8 +52,12 @@ export class Channel extends Duplex {
   /** The answer to a request; none where it gives nothing. */
   readonly #answers: Record<string, (message: Any) => Any>;
 
-  constructor(answers: Record<string, (message: Any) => Any> = {}, ration = newRation) {
-    super(ration);
+  constructor(
+    answers: Record<string, (message: Any) => Any> = {},
+    ration = newRation,
+    isShared?: () => boolean,
+  ) {
+    super(ration, isShared);
     const first = () => ({ result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } });
     this.#answers = { initialize: first, ...answers };
   }

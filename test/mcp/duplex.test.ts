@@ -265,3 +265,97 @@ describe('a large answer on a channel', () => {
     expect(rations.held.answers).toBe(0);
   });
 });
+
+describe('a channel that keys share', () => {
+  const MIB = 1024 * 1024;
+  const large = (id: number, mib: number) => ({ id, result: { text: 'x'.repeat(mib * MIB) } });
+  const opened = () => {
+    const rations = new Rations();
+    let isShared = true;
+    const channel = new Channel(
+      {},
+      () => rations.answerOfServer('server'),
+      () => isShared,
+    );
+    const call = (key: string, params = {}) => {
+      const [ration, cancel, told] = [rations.answer(key), new AbortController(), [] as string[]];
+      const onNotification = ({ method }: { method: string }) => told.push(method);
+      const answer = channel.request('tools/call', params, { signal: cancel.signal, ration, onNotification });
+      answer.catch(() => {});
+      return { answer, ration, cancel, told };
+    };
+    const unshare = () => {
+      isShared = false;
+    };
+    return { rations, channel, call, unshare };
+  };
+
+  test('tells a call its progress only: a log message might be about a call of another key', () => {
+    const { channel, call, unshare } = opened();
+    const say = (method: string) => channel.say({ method, params: {} });
+    const given = call('a');
+    given.cancel.abort();
+    const { told } = call('b');
+    say('notifications/message');
+    say('notifications/progress');
+    expect(told).toEqual(['notifications/progress']);
+    unshare();
+    say('notifications/message');
+    expect(told).toHaveLength(2);
+  });
+
+  test('is read on while a key has no room for its answers, of which one waits', async () => {
+    const { rations, channel, call } = opened();
+    const [first, second, third, other] = [call('a'), call('a'), call('a'), call('b')];
+    await channel.say(large(1, 10));
+    await first.answer;
+    await channel.say(large(2, 10));
+    await channel.say(large(3, 10));
+    expect(await refusal(third.answer)).toBeInstanceOf(AnswersUnread);
+    await channel.say(large(4, 10));
+    expect((await other.answer).result).toMatchObject({ text: 'x'.repeat(10 * MIB) });
+    expect(second.ration.bytes).toBeGreaterThan(10 * MIB);
+    first.ration.free();
+    await second.answer;
+    // There is room again, so nothing of this key waits.
+    second.ration.free();
+    const fourth = call('a');
+    await channel.say(large(5, 10));
+    await fourth.answer;
+    for (const each of [other, fourth]) each.ration.free();
+    expect(rations.held.answers).toBe(0);
+  });
+
+  test('a call that is given up while its answer waits is told why, and gives everything back', async () => {
+    const { rations, channel, call } = opened();
+    const [first, second] = [call('a'), call('a')];
+    await channel.say(large(1, 10));
+    await first.answer;
+    await channel.say(large(2, 10));
+    second.cancel.abort();
+    expect(await refusal(second.answer)).toBeInstanceOf(AnswersUnread);
+    first.ration.free();
+    second.ration.free();
+    await settled();
+    expect(rations.held.answers).toBe(0);
+    const third = call('a');
+    await channel.say(large(3, 10));
+    expect((await third.answer).error).toBeNull();
+  });
+
+  test('takes messages of a key while another key has all that it may have untaken', async () => {
+    const { channel, call } = opened();
+    const taken = Promise.withResolvers<void>();
+    channel.onWrite = () => taken.promise;
+    const text = 'x'.repeat(9 * MIB);
+    for (let n = 0; n < 2; n++) call('a', { text });
+    expect(await refusal(call('a').answer)).toMatchObject({
+      message: 'the upstream does not take what it was sent before',
+    });
+    const other = call('b');
+    expect(channel.sent).toHaveLength(3);
+    taken.resolve();
+    channel.say({ id: 3, result: {} });
+    await other.answer;
+  });
+});
