@@ -1,9 +1,9 @@
 // E-mail addresses: a name of the characters that are in use for names, and a domain of at least two labels. Letters may be of
-// any script (RFC 6531), and the `@` may be the `%40` of an address of the web.
+// any script (RFC 6531), and the `@` may be escaped in JSON or in an address of the web.
 
 import { type Find, joined } from './find.ts';
 
-const AT = /(?:@|%40)(?=[\p{L}\p{N}])/gu;
+const AT = /(?:@|%40|\\u0040)(?=[\p{L}\p{N}])/gu;
 /** RFC 5322 has further ones, such as `/`, `=`, `?` and `&`, which far more often stand before an address. */
 const BEFORE = /[\p{L}\p{N}.!#$%'*+^_~-]/u;
 const FIRST = /[\p{L}\p{N}_%]/u;

@@ -5,6 +5,20 @@ const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 export const isBase64 = (text: string): boolean => text.length % 4 === 0 && BASE64.test(text);
 
 /**
+ * What a lenient client would decode, as base64: many take line ends, the alphabet for addresses, and an end that is not
+ * filled up. Null if it is no base64.
+ */
+export function asBase64(text: string): string | null {
+  const digits = text
+    .replace(/\s+/g, '')
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '');
+  const filled = digits + '='.repeat((4 - (digits.length % 4)) % 4);
+  return digits.length % 4 !== 1 && isBase64(filled) ? filled : null;
+}
+
+/**
  * What is sent as text. `exact` is false where it is not UTF-8: then the text is only good for looking at, and cannot be
  * encoded again.
  */

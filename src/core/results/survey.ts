@@ -4,7 +4,7 @@
 
 import { ExactNumber } from '../wire/exact-number.ts';
 import { isObject, type Json, type JsonObject } from '../wire/json.ts';
-import { blobText, isBase64, textBlob } from './blob.ts';
+import { asBase64, blobText, isBase64, textBlob } from './blob.ts';
 
 /** A text of a result, or something else in it that is looked at like one. */
 export interface Part {
@@ -122,17 +122,19 @@ function rewriteMember(object: JsonObject, name: string, value: Json, replace: R
   if (Object.hasOwn(WORDS, name) && WORDS[name]?.has(value)) return value;
   if (name === 'text') return replace({ text: value, kind: 'text', spoken: true });
   if (name === 'data' && isMedia(object['type']) && isBase64(value)) return value;
-  if (name === 'blob' && isBase64(value)) return rewriteBlob(value, object['mimeType'], replace);
+  const base64 = name === 'blob' ? asBase64(value) : null;
+  if (base64 !== null) return rewriteBlob(value, base64, object['mimeType'], replace);
   return rewrite(value, replace, false);
 }
 
 const isMedia = (type: Json | undefined): boolean => type === 'image' || type === 'audio';
 
-function rewriteBlob(blob: string, mimeType: Json | undefined, replace: Replace): string {
-  const { text, exact } = blobText(blob);
+function rewriteBlob(blob: string, base64: string, mimeType: Json | undefined, replace: Replace): string {
+  const { text, exact } = blobText(base64);
   if (!exact) {
     const isPicture = typeof mimeType === 'string' && /^(image|audio|video)\//i.test(mimeType);
-    if (!isPicture) replace({ text, kind: 'fixed', spoken: false });
+    // What is no text when it is decoded may be one as it stands.
+    if (!isPicture) for (const each of [text, blob]) replace({ text: each, kind: 'fixed', spoken: false });
     return blob;
   }
   const other = replace({ text, kind: 'text', spoken: true });
