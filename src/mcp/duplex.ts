@@ -5,6 +5,7 @@
 
 import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
+import type { TooLong } from './lines.ts';
 import {
   CODES,
   errorMessage,
@@ -39,6 +40,11 @@ const MAX_UNTAKEN = 1000;
  * upstream that kept asking and read nothing made us use 900 MB.
  */
 const MAX_DECLINING = 8;
+
+/** Where an answer that cannot be read has its id: servers write it first or last. */
+const ID_FIRST = /^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*[,}]/;
+const ID_LAST = /,\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
+const MAX_ENDS = 200;
 
 const NO_ROOM = Symbol('no room');
 
@@ -161,9 +167,24 @@ export abstract class Duplex implements Wire {
     try {
       return readUpstream(text);
     } catch (error) {
-      if (error instanceof MessageTooLarge) this.broken(error.message);
+      if (!(error instanceof MessageTooLarge)) return null;
+      if (this.#isShared()) this.#refuse(text.slice(0, MAX_ENDS), text.slice(-MAX_ENDS), error);
+      else this.broken(error.message);
       return null;
     }
+  }
+
+  /** A message that is too large breaks the channel, unless calls of other keys may be under way on it. */
+  protected readonly tooLong: TooLong = {
+    isPassedOver: () => this.#isShared(),
+    wasPassedOver: (beginning, end) =>
+      this.#refuse(beginning, end, new MessageTooLarge('the upstream sent a message that is too large')),
+  };
+
+  /** The call whose answer could not be read is told so at once, if its id is where servers put it. */
+  #refuse(beginning: string, end: string, why: MessageTooLarge): void {
+    const [, id] = ID_FIRST.exec(beginning) ?? ID_LAST.exec(end) ?? [];
+    if (id !== undefined) this.#done(Number(id))?.reject(why);
   }
 
   /** Refuses a request of the upstream: we offer it none. An upstream that asks faster than it reads gets no answer. */

@@ -105,7 +105,7 @@ export class StdioWire extends Duplex {
   /** Reads no more than it processes, so a command that writes faster has to wait. */
   async #read(stdout: AsyncIterable<Uint8Array>): Promise<void> {
     try {
-      for await (const line of readLines(stdout, MAX_MESSAGE_BYTES)) {
+      for await (const line of readLines(stdout, MAX_MESSAGE_BYTES, this.tooLong)) {
         const waiting = this.take(line);
         if (waiting !== null) await waiting;
       }

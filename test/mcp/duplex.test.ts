@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'bun:test';
 import { MAX_VALUES } from '../../src/core/wire/json.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
-import { AnswersUnread } from '../../src/mcp/wire.ts';
+import { AnswersUnread, MessageTooLarge } from '../../src/mcp/wire.ts';
 import { refusal } from '../support/refusal.ts';
 import { Channel, newRation } from './channel.ts';
 
@@ -341,6 +341,24 @@ describe('a channel that keys share', () => {
     const third = call('a');
     await channel.say(large(3, 10));
     expect((await third.answer).error).toBeNull();
+  });
+
+  test('is not broken by an answer that is too large: its call fails, others go on', async () => {
+    const { channel, call } = opened();
+    const values = `[${'0,'.repeat(MAX_VALUES)}0]`;
+    const calls = [1, 2, 3].map(() => call('a'));
+    const [first, last, odd] = calls;
+    const other = call('b');
+    await channel.say(`{"jsonrpc":"2.0","id":1,"result":${values}}`);
+    await channel.say(`{"result":${values},"jsonrpc":"2.0","id":2}`);
+    // An id within the result is not that of the answer.
+    await channel.say(`{"error":null,"id":3,"result":{"of":${values},"id":4}}`);
+    for (const each of [first, last]) expect(await refusal(each!.answer)).toBeInstanceOf(MessageTooLarge);
+    channel.say({ id: 4, result: { n: 4 } });
+    expect((await other.answer).result).toEqual({ n: 4 });
+    channel.say({ id: 3, result: { n: 3 } });
+    expect((await odd!.answer).result).toEqual({ n: 3 });
+    expect(channel.ended).toBe(0);
   });
 
   test('takes messages of a key while another key has all that it may have untaken', async () => {

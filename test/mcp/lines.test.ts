@@ -36,6 +36,21 @@ test('a line that is too long, in bytes, is refused, in one chunk or many; many 
   expect(() => read([bytes('xxxxx'), bytes('xxxxxx\n')], 10)).toThrow('too long');
 });
 
+test('a line that is too long is passed over where others go on, and both its ends are told', () => {
+  const long = `${'a'.repeat(300)}${'b'.repeat(5000)}${'c'.repeat(300)}`;
+  const whole = bytes(`one\n${long}\ntwo\n`);
+  for (const size of [1, 7, 250, 1001, whole.length]) {
+    const told: string[][] = [];
+    const wasPassedOver = (...ends: string[]) => told.push(ends);
+    const lines = new Lines(1000, { isPassedOver: () => true, wasPassedOver });
+    const found: string[] = [];
+    for (let at = 0; at < whole.length; at += size) found.push(...lines.take(whole.subarray(at, at + size)));
+    expect([size, ...found]).toEqual([size, 'one', '', 'two']);
+    const [[beginning = '', end]] = told as [string[]];
+    expect([told.length, beginning.slice(0, 200), end]).toEqual([1, 'a'.repeat(200), 'c'.repeat(200)]);
+  }
+});
+
 test('a flood is read in slices, also where it holds nothing, and everything else has its turn', async () => {
   for (const unit of ['\n', ' \n', '{}\n']) {
     const others = countTurns();

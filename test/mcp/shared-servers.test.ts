@@ -371,6 +371,10 @@ for (const engine of await engines()) {
       expect(said(await call(a.principal, 'up__echo', {}, { within }))).toContain('Not forwarded');
       for (let n = 0; n < 5; n++)
         expect(said(await call(b.principal, 'up__echo', { n }, { within }))).toBe(`{"n":${n}}`);
+      const tooMuch = call(b.principal, 'up__echo', { how: 'long answer' }, { within });
+      const next = call(b.principal, 'up__echo', { n: 5 }, { within });
+      expect(said(await tooMuch)).toContain('the upstream sent a message that is too large');
+      expect(said(await next)).toBe('{"n":5}');
       hung.abort();
       await Promise.allSettled(silent);
       await until(

@@ -68,6 +68,8 @@ async function call(id: Any, params: Any): Promise<void> {
         if (!process.stdout.write('x'.repeat(1024 * 1024))) await new Promise(setImmediate);
       }
       return;
+    case 'long answer':
+      return answer(id, 'x'.repeat(20 * 1024 * 1024));
     case 'floods':
       // Asks without end, and reads nothing meanwhile.
       for (let left = params.arguments.bytes; left > 0; left -= ASKED.length) writeAll(ASKED);
