@@ -95,10 +95,17 @@ function decidingText(policy: CompiledPolicy): string {
       const { tool, action, during, limit, approvers, known } = rule;
       return [tool, action, conditionsOf(rule), during, limit, approvers, marksOf(rule), known];
     });
-    text = JSON.stringify([rules, policy.limits ?? {}]);
+    text = JSON.stringify([rules, policy.limits ?? {}, ofResults(policy)]);
     decidingTexts.set(policy, text);
   }
   return text;
+}
+
+/** What entries of `results` bring into a run: their marks, and, where results are trusted, what is left to be known. */
+function ofResults({ rules, results = [] }: CompiledPolicy): unknown[] {
+  if (rules.some(rule => rule.known !== undefined)) return results.map(({ reason, ...entry }) => entry);
+  const marking = results.filter(entry => entry.marks !== undefined);
+  return marking.map(entry => [entry.tool, conditionsOf(entry), marksOf(entry)]);
 }
 
 function sameRule(draft: CompiledPolicy, index: number, recorded: CompiledPolicy, other: number | undefined) {

@@ -6,6 +6,7 @@ import type { Decision } from '../../../src/core/decision/decide.ts';
 import { outcomeOf } from '../../../src/core/foresight/replay.ts';
 import type { CompiledPolicy } from '../../../src/core/policy/compiled-policy.ts';
 import type { Limits, Rule } from '../../../src/core/policy/policy.ts';
+import type { ResultEntry } from '../../../src/core/policy/result-fields.ts';
 import type { ToolCall } from '../../../src/core/policy/situation.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { deciderIn, type Facts, recordOf } from '../decider.ts';
@@ -188,6 +189,30 @@ test('a rule that is added above changes what it decides, and the rest stays kno
   expect(replayed(rules, [rule('allow', { when: 'args.n == 6' }), ...rules], situation({ n: 9 }))).toBe(
     'deny -> depends',
   );
+});
+
+test('what results bring into a run is not known any more, unless nothing of it has changed', () => {
+  const outcome = (rules: Rule[], before: ResultEntry[], now: ResultEntry[]) => {
+    const recorded = core.compilePolicy({ ...compile(rules), results: before });
+    const draft = core.compilePolicy({ ...compile(rules, 2), results: now });
+    const decided = core.decide(recorded, CALL, {});
+    return outcomeOf(draft, recordOf(CALL, decided), { recorded, keyName: 'agent' });
+  };
+  const marking: ResultEntry = { tool: 'crm__*', marks: 'untrusted' };
+  const hiding: ResultEntry = { tool: 'crm__*', hide: 'email' };
+  expect(outcome(TAINTED, [], [marking])).toBe('depends');
+  expect(outcome(TAINTED, [marking], [])).toBe('depends');
+  expect(outcome(TAINTED, [marking], [{ ...marking, when: 'result.isError' }])).toBe('depends');
+  expect(outcome(TAINTED, [marking], [marking])).toBe('allow');
+  expect(outcome(TAINTED, [marking], [{ ...marking, hide: 'email' }, hiding])).toBe('allow');
+  expect(outcome(ALLOW, [], [marking, hiding])).toBe('allow');
+  // What is hidden in the result of a trusted tool is not known either.
+  const known = [
+    rule('allow', { tool: 'crm__*', known: 'results' }),
+    rule('allow', { when: '!known("bob")' }),
+  ];
+  expect(outcome(known, [hiding], [hiding])).toBe('allow');
+  expect(outcome(known, [], [hiding])).toBe('depends');
 });
 
 test('a call that an earlier version recorded proves nothing, but that nothing changes under the same rules', () => {
