@@ -2,6 +2,7 @@
 // keys at once; Connected Tools that name one; a Connected Tool that becomes one while calls go on.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newPerson, type Person, send } from '../../operators/people.ts';
 import { newDataDir, sql, until } from '../../support/faults.ts';
@@ -14,7 +15,7 @@ import {
   stdioScript,
   text,
 } from '../../support/mcp.ts';
-import { engines, type Reply, type TestService } from '../../support/service.ts';
+import { engines, type Reply, startService, type TestService } from '../../support/service.ts';
 import { expectProblem } from '../problem.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
@@ -32,15 +33,24 @@ afterAll(() => Promise.all([one.stop(), two.stop()]));
 for (const engine of await engines()) {
   describe(engine, () => {
     let service: TestService;
+    /** On PostgreSQL another replica. */
+    let replica: TestService;
     let end: () => Promise<void>;
     let viewer: Person;
     let made = 0;
+    const journal = join(newDataDir(), 'journal');
+    const said = () => readFileSync(journal, 'utf8');
     beforeAll(async () => {
-      const script = stdioScript('good', join(newDataDir(), 'journal'));
+      const script = stdioScript('good', journal);
       ({ service, end } = await startWithStdio({ script, other: script }, { engine }));
+      const { databaseUrl } = service;
+      replica = engine === 'postgres' ? await startService({ databaseUrl }) : service;
       viewer = await newPerson(service, 'viewer');
     });
-    afterAll(() => end());
+    afterAll(async () => {
+      if (replica !== service) await replica.close();
+      await end();
+    });
 
     const newName = () => `server-${engine}-${++made}`.slice(0, 32);
     const servers = (method: string, more = '', body?: unknown) =>
@@ -264,12 +274,14 @@ for (const engine of await engines()) {
       const keys = await Promise.all([service.newKey(ALLOW), service.newKey(ALLOW)]);
       for (const { keyId } of keys) await link(keyId, server.id, 'it');
       const clients = await Promise.all(keys.map(({ key }) => LegacyClient.open(service, key)));
-      for (const each of clients) expect(text(await each.call('it__echo'))).toBe('one');
+      for (const each of clients)
+        for (const at of [service, replica]) expect(text(await each.at(at).call('it__echo'))).toBe('one');
       const before = one.calls.length;
 
       const moved = await servers('PATCH', `/${server.id}`, { url: two.url });
       expect([moved.status, moved.body.url, moved.body.keys]).toEqual([200, two.url, 2]);
-      for (const each of clients) expect(text(await each.call('it__echo'))).toBe('two');
+      for (const each of clients)
+        for (const at of [service, replica]) expect(text(await each.at(at).call('it__echo'))).toBe('two');
       expect(one.calls.length).toBe(before);
 
       // Nobody has accepted its definition, which was enough until now.
@@ -401,8 +413,8 @@ for (const engine of await engines()) {
         const answers: Answered[] = [];
         let going = true;
         const load = Promise.all(
-          Array.from({ length: 4 }, async () => {
-            while (going) answers.push(await client.call('own__echo'));
+          [client, client.at(replica), client, client.at(replica)].map(async each => {
+            while (going) answers.push(await each.call('own__echo'));
           }),
         );
         const further = (count: number) => {
@@ -423,6 +435,16 @@ for (const engine of await engines()) {
         );
         expect(text(answers.at(-1) as Answered)).toBe('two');
       }
+    });
+
+    test('the process of a command ends when its server is removed', async () => {
+      const server = await newServer({ transport: 'stdio', server: 'script', url: undefined });
+      await servers('POST', `/${server.id}/test`);
+      const pids = () => said().match(/^pid \d+$/gm) ?? [];
+      const pid = Number(pids().at(-1)?.slice(4));
+      expect(existsSync(`/proc/${pid}`)).toBe(true);
+      expect((await servers('DELETE', `/${server.id}`)).status).toBe(204);
+      await until('the process has ended', () => !existsSync(`/proc/${pid}`));
     });
 
     test('who changed what is recorded', async () => {
