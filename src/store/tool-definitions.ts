@@ -109,18 +109,29 @@ export function bothDefinitions(
   );
 }
 
-/** The accepted definition of a tool, with its text, and whether the tool has another one now. */
+interface FoundDefinition {
+  definition: string;
+  drifted: boolean;
+  connectedToolId: string;
+  toolServerId: string | null;
+}
+
+/** The accepted definition of a tool, with its text, whether the tool has another one now, and what has it. */
 export async function findDefinition(
   db: Queries,
   { keyId, serverName, toolName }: { keyId: string; serverName: string; toolName: string },
-): Promise<{ definition: string; drifted: boolean } | null> {
-  const [row] = await db.all<{ definition: string; changedDigest: string | null }>(
-    `SELECT d.definition, d.changed_digest AS "changedDigest" FROM connected_tools t
+): Promise<FoundDefinition | null> {
+  const [row] = await db.all<Omit<FoundDefinition, 'drifted'> & { changedDigest: string | null }>(
+    `SELECT d.definition, d.changed_digest AS "changedDigest", t.id AS "connectedToolId",
+       t.tool_server_id AS "toolServerId"
+     FROM connected_tools t
        JOIN tool_definitions d ON d.connected_tool_id = COALESCE(t.tool_server_id, t.id)
      WHERE t.key_id = $1 AND t.name = $2 AND d.tool_name = $3`,
     [keyId, serverName, toolName],
   );
-  return row === undefined ? null : { definition: row.definition, drifted: row.changedDigest !== null };
+  if (row === undefined) return null;
+  const { changedDigest, ...found } = row;
+  return { ...found, drifted: changedDigest !== null };
 }
 
 /** A pinned (accepted) definition without its text, which may be large. */

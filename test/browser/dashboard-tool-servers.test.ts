@@ -303,11 +303,11 @@ describe.if(hasBrowser())('tool servers', () => {
     const locked = await startService({ env: { TOOLGATE_TOOLS_LOCK: file } });
     try {
       const person = await newPerson(locked, 'admin');
-      const made = await locked.admin('POST', '/tool-servers', {
-        name: 'pages',
-        transport: 'http',
-        url: upstream.url,
-      });
+      const given = { name: 'pages', transport: 'http', url: upstream.url };
+      const made = await locked.admin('POST', '/tool-servers', given);
+      const { key, keyId } = await locked.newKey(ALLOW_ALL);
+      await locked.admin('POST', `/keys/${keyId}/connected-tools`, { toolServerId: made.body.id });
+      const held = await modern(locked, key, 'tools/call', { name: 'pages__tell' });
       await visit(browser, locked, person.cookie, async page => {
         // Whoever opens the page of a server whose tools nobody knows sees them.
         await page.goto(pageOf(made.body.id));
@@ -319,6 +319,11 @@ describe.if(hasBrowser())('tool servers', () => {
           .waitFor();
         expect(await page.getByRole('button', { name: /^Accept/ }).count()).toBe(0);
         await expectUsable(page);
+        // Whoever is asked about a call that is held for it finds the definition.
+        await page.goto(`/dashboard/approvals/${held.result.structuredContent.referenceId}`);
+        await page.getByText('the lock file').first().waitFor();
+        await page.getByRole('link', { name: 'Look at the tool’s definition' }).click();
+        await heading(page, 'pages');
       });
     } finally {
       await locked.close();

@@ -82,8 +82,9 @@ await onEachEngine(store => {
     await drift('c1', 'read', 'new');
     const find = (keyId: string, serverName: string, toolName: string) =>
       definitions.findDefinition(db, { keyId, serverName, toolName });
-    expect(await find('key-1', 'b', 'read')).toEqual({ definition: '{"first":1}', drifted: true });
-    expect(await find('key-1', 'a', 'read')).toEqual({ definition: '{"first":1}', drifted: false });
+    const first = { definition: '{"first":1}', toolServerId: null };
+    expect(await find('key-1', 'b', 'read')).toEqual({ ...first, drifted: true, connectedToolId: 'c1' });
+    expect(await find('key-1', 'a', 'read')).toEqual({ ...first, drifted: false, connectedToolId: 'c2' });
     expect([await find('key-1', 'a', 'write'), await find('key-2', 'a', 'read')]).toEqual([null, null]);
     await db.transaction({}, tx => tools.removeConnectedTool(tx, ALL[0]));
     expect(await tools.listConnectedTools(db, 'key-1')).toEqual([ALL[1]] as never);

@@ -1085,6 +1085,10 @@ export interface Answers {
     context: {
       toolDescription: string | null;
       drifted: boolean;
+      connectedTool: {
+        id: string;
+        toolServerId: string | null;
+      } | null;
       rule: {
         policyId: string;
         policyName: string;

@@ -35,6 +35,8 @@ export interface Context {
   toolDescription: string | null;
   /** Whether the tool's definition differs from the accepted one. */
   drifted: boolean;
+  /** What has the tool. Null if the service does not forward the call itself. */
+  connectedTool: { id: string; toolServerId: string | null } | null;
   rule: AskingRule | null;
   /** The questions of the same key about the same tool, in the 30 days before this one. */
   earlier: Earlier;
@@ -64,6 +66,7 @@ export async function contextOf(deps: Deps, approval: ApprovalRecord): Promise<C
   return {
     toolDescription: definition === null ? null : descriptionIn(definition.definition),
     drifted: definition?.drifted ?? false,
+    connectedTool: definition && { id: definition.connectedToolId, toolServerId: definition.toolServerId },
     rule,
     earlier,
     recentCalls: recent.entries.map(({ at, serverName, toolName, decision }) => ({

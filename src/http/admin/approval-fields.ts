@@ -59,6 +59,9 @@ export const context = z
     drifted: z
       .boolean()
       .meta({ description: 'Whether the tool’s definition differs from the accepted one.' }),
+    connectedTool: z.object({ id: uuid, toolServerId: uuid.nullable() }).nullable().meta({
+      description: 'The Connected Tool that has it; null if the service does not forward the call itself.',
+    }),
     rule: z
       .object({
         policyId: uuid,

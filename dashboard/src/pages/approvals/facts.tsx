@@ -15,16 +15,23 @@ export function By({ by }: { by: string | null }) {
 }
 
 /** Warns that the tool is not what it was when somebody accepted its definition. */
-export function DriftMark({ drifted, keyId }: { drifted: boolean; keyId: string }) {
-  if (!drifted) return null;
+export function DriftMark({ of: { drifted, connectedTool }, keyId }: { of: Context; keyId: string }) {
+  if (!drifted || connectedTool === null) return null;
   return (
     <p class="notice drift">
       <span>
         <Badge tone="pending">changed</Badge> This tool has changed since it was accepted.{' '}
-        <a href={`/dashboard/keys/${keyId}`}>See what changed</a>
+        <a href={placeOf(connectedTool, keyId)}>See what changed</a>
       </span>
     </p>
   );
+}
+
+/** Where the definition of the tool is looked at. */
+function placeOf({ id, toolServerId }: NonNullable<Context['connectedTool']>, keyId: string): string {
+  return toolServerId === null
+    ? `/dashboard/keys/${keyId}?tools=${id}`
+    : `/dashboard/tool-servers/${toolServerId}`;
 }
 
 /** What the run had read when it asked; each mark leads to the call that gave it. */
@@ -65,9 +72,22 @@ export function Lacking({ of }: { of: WholeApproval['lacking'] }) {
   );
 }
 
-/** What the tool server says that the tool does. */
-export function ToolDescription({ text }: { text: string | null }) {
-  if (text === null) return null;
+/** What the tool server says that the tool does, and where all of it is looked at. */
+export function ToolDescription({ of: context, keyId }: { of: Context; keyId: string }) {
+  const { toolDescription, connectedTool } = context;
+  return (
+    <>
+      {toolDescription !== null && <Description text={toolDescription} />}
+      {connectedTool !== null && (
+        <p class="small">
+          <a href={placeOf(connectedTool, keyId)}>Look at the tool’s definition</a>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Description({ text }: { text: string }) {
   if (text.length <= SHORT) return <p class="tool-description">{<Named text={text} />}</p>;
   return (
     <details class="tool-description">

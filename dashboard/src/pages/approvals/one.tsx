@@ -61,14 +61,14 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
         <div class="stack">
           <Panel title="The call">
             <div class="stack">
-              <DriftMark drifted={context.drifted} keyId={approval.keyId} />
+              <DriftMark of={context} keyId={approval.keyId} />
               {approval.status === 'pending' && <Lacking of={approval.lacking} />}
               <HasRead marks={context.marks} runId={approval.runId} />
               <CallDetails of={approval} place="page" />
               <p class="reason">
                 <Named text={approval.reason} />
               </p>
-              <ToolDescription text={context.toolDescription} />
+              <ToolDescription of={context} keyId={approval.keyId} />
               <Answering approval={approval} reload={reload} />
               {context.rule !== null && (
                 <RuleLinks {...context.rule} ruleIndex={context.rule.index} {...approval} />

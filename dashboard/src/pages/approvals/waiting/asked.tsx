@@ -17,14 +17,14 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
     <>
       {whole === null && error === null && <p class="not-yet soft">Loading what is asked…</p>}
       {whole === null && <Problem error={error} retry={again} />}
-      {whole !== null && <DriftMark drifted={whole.context.drifted} keyId={approval.keyId} />}
+      {whole !== null && <DriftMark of={whole.context} keyId={approval.keyId} />}
       {whole?.status === 'pending' && <Lacking of={whole.lacking} />}
       {whole !== null && <HasRead marks={whole.context.marks} runId={whole.runId} />}
       {whole !== null && <CallDetails of={whole} place="card" />}
       <p class="reason">
         <Named text={approval.reason} />
       </p>
-      {whole !== null && <ToolDescription text={whole.context.toolDescription} />}
+      {whole !== null && <ToolDescription of={whole.context} keyId={approval.keyId} />}
       <Asker approval={approval} whole={whole} />
       {whole !== null && (
         <p class="earlier soft small">
