@@ -91,6 +91,14 @@ const KINDS: Record<string, (service: TestService) => Promise<Ending>> = {
   /** A tool of a reviewed server changes. */
   definition: service =>
     called(service, { trust: 'reviewed', before: [tool('a')], after: [tool('a', { title: 'A' })] }),
+  /** The same of a tool server that keys share. */
+  shared: service =>
+    called(service, {
+      trust: 'reviewed',
+      shared: true,
+      before: [tool('a')],
+      after: [tool('a', { title: 'A' })],
+    }),
   /** A trusted server hides something in a tool. */
   hidden: service =>
     called(service, { trust: 'first', before: [tool('a')], after: [tool('a', { title: 'A\u200b' })] }),
@@ -103,14 +111,15 @@ interface Shown {
   trust: 'first' | 'reviewed';
   before: object[];
   after: object[];
+  shared?: true;
   /** It is another server that shows what comes after. */
   other?: true;
 }
 
 /** The tool `a` of a server, and what ends that it is callable. */
-async function called(service: TestService, { trust, before, after, other }: Shown): Promise<Ending> {
+async function called(service: TestService, { trust, before, after, other, shared }: Shown): Promise<Ending> {
   const world = await Reviewing.start(service);
-  const server = await world.connect('up', before, trust);
+  const server = await world[shared ? 'connectShared' : 'connect']('up', before, trust);
   const changing = other ? await world.connect('other', []) : server;
   await world.client.tools();
   if (trust === 'reviewed') await world.accept(server, await world.tools(server));
@@ -119,7 +128,7 @@ async function called(service: TestService, { trust, before, after, other }: Sho
     tokens: [world.key],
     end: async () => {
       changing.upstream.options.tools = after;
-      return world.client.request('tools/list');
+      return world.ask(changing);
     },
     ended: `tool_definitions WHERE connected_tool_id = '${changed}'`,
     allows: `key_id = '${world.keyId}'`,
@@ -156,6 +165,11 @@ const NO_LOCKS: Patch = {
   file: 'src/guard/check/check.ts',
   find: 'return [...people, POLICIES_LOCK, ...servers, ...Array.from(keyIds, keyLock)];',
   replace: 'return keyIds.size < 0 ? [...people, POLICIES_LOCK, ...servers, keyLock("")] : [];',
+};
+const NO_SERVER_LOCK: Patch = {
+  file: 'src/guard/check/check.ts',
+  find: 'const servers = Array.from(ids, toolServerLock);',
+  replace: 'const servers = Array.from(ids, toolServerLock).slice(ids.size);',
 };
 const TRUSTING: Patch[] = [
   {
@@ -204,7 +218,7 @@ const MEMORY: [kinds: string[], patches: Patch[]][] = [
   [['session', 'key'], TRUSTING],
   [['policy'], CACHED_POLICY],
   [['person'], TRUSTING_PEOPLE],
-  [['definition', 'hidden', 'lookAlike'], TRUSTING_DEFINITIONS],
+  [['definition', 'shared', 'hidden', 'lookAlike'], TRUSTING_DEFINITIONS],
 ];
 const ALL = Object.keys(KINDS);
 const KEPT: Found = { rounds: ROUNDS, late: 0, lateCommits: 0 };
@@ -256,6 +270,13 @@ describe.skipIf(server === null)('two processes on one PostgreSQL', () => {
       for (const [kind, { lateCommits }] of found) expect(lateCommits, kind).toBeGreaterThan(0);
     },
   );
+
+  whenChanged(NO_SERVER_LOCK)('a mutant without the lock of the tool server that keys share', async () => {
+    const [[, found] = []] = await withMutant([NO_SERVER_LOCK], async root =>
+      measure(['shared'], await store(root), 2, MUTANT_ROUNDS),
+    );
+    expect(found?.lateCommits).toBeGreaterThan(0);
+  });
 });
 
 /** A server that remembers when each transaction was committed. */

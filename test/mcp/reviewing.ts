@@ -1,7 +1,7 @@
 // A key with Connected Tools whose tools people look at before they accept them, for tests of the first look.
 
 import { type Answered, auditOf, connect, LegacyClient, RecordingUpstream, text } from '../support/mcp.ts';
-import type { TestService } from '../support/service.ts';
+import type { Reply, TestService } from '../support/service.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a definition is whatever a server shows
 type Any = any;
@@ -26,7 +26,7 @@ export interface ShownTool {
 
 export interface Server {
   upstream: RecordingUpstream;
-  /** The Connected Tool’s path below `/admin/v1`. */
+  /** The path of the Connected Tool, or of the tool server, below `/admin/v1`. */
   path: string;
 }
 
@@ -70,10 +70,27 @@ export class Reviewing {
     return { upstream, path: `/keys/${this.keyId}/connected-tools/${id}` };
   }
 
+  /** The same with a tool server that other keys could have, too. */
+  async connectShared(name: string, tools: Any[], trust?: 'first' | 'reviewed'): Promise<Server> {
+    const upstream = new RecordingUpstream({ tools });
+    this.#upstreams.push(upstream);
+    const own = `s-${crypto.randomUUID().slice(0, 8)}`;
+    const server = { name: own, transport: 'http', url: upstream.url, ...(trust && { trust }) };
+    const made = await this.service.admin('POST', '/tool-servers', server);
+    if (made.status !== 201) throw new Error(`not registered: ${made.text}`);
+    await connect(this.service, this.keyId, name, { toolServerId: made.body.id });
+    return { upstream, path: `/tool-servers/${made.body.id}` };
+  }
+
   /** From now on the server shows these tools, and the service has seen them. */
   async shows({ upstream }: Server, tools: Any[]): Promise<void> {
     upstream.options.tools = tools;
     await this.client.tools();
+  }
+
+  /** Has the service ask the server for its tools at once, as somebody does who tests it. */
+  ask({ path }: Server): Promise<Reply> {
+    return this.service.admin('POST', `${path}/test`);
   }
 
   async tools({ path }: Server, query = ''): Promise<ShownTool[]> {
