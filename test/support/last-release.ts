@@ -1,4 +1,4 @@
-// The program as it was before the newest migration, from the history of this repository: that is what replicas run
+// The program as it was before the newest migration, or before another one, from the history of this repository: that is what replicas run
 // during an upgrade. A shallow clone, or a tree without history, does not have it.
 
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -12,11 +12,11 @@ export interface LastRelease {
 }
 
 /** Null, with a loud line, where the history is missing. CI may have a shallow clone, so this is no failure there. */
-export function lastRelease(): LastRelease | null {
-  const commit = commitBeforeNewestMigration();
+export function lastRelease(migration = newestMigration()): LastRelease | null {
+  const commit = commitBefore(migration);
   if (commit === null) {
     console.warn(
-      '\n*** SKIPPED, because this clone lacks the commit before the newest migration: fetch the history ***\n',
+      '\n*** SKIPPED, because this clone lacks the commit before a migration: fetch the history ***\n',
     );
     return null;
   }
@@ -36,13 +36,14 @@ export function lastRelease(): LastRelease | null {
 }
 
 /** The parent of the commit that added the file. In a shallow clone the oldest commit seems to add it, and has none. */
-function commitBeforeNewestMigration(): string | null {
-  const newest = readdirSync(join(ROOT, 'src/store/migrations')).sort().at(-1) as string;
-  const added = git('log', '--diff-filter=A', '--format=%H', '--', `src/store/migrations/${newest}`);
+function commitBefore(migration: string): string | null {
+  const added = git('log', '--diff-filter=A', '--format=%H', '--', `src/store/migrations/${migration}`);
   if (added === null) return null;
   const first = added.split('\n').at(-1) ?? '';
   return first === '' ? git('rev-parse', 'HEAD') : git('rev-parse', '--verify', '--quiet', `${first}^`);
 }
+
+const newestMigration = (): string => readdirSync(join(ROOT, 'src/store/migrations')).sort().at(-1) as string;
 
 function git(...args: string[]): string | null {
   const { exitCode, stdout } = Bun.spawnSync(['git', '-C', ROOT, ...args], { stderr: 'ignore' });
