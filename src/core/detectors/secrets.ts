@@ -60,8 +60,12 @@ class Prefixes {
   #next = new Uint16Array(ASCII);
   #nodes = 1;
   readonly #found: FindAt[][] = [[]];
+  /** 1 where a prefix begins with the two characters. Few places of a text are such a one; the others need no walk. */
+  readonly #pairs = new Uint8Array(ASCII * ASCII);
 
+  /** A prefix has two characters or more. */
   add(prefix: string, find: FindAt): void {
+    this.#pairs[prefix.charCodeAt(0) * ASCII + prefix.charCodeAt(1)] = 1;
     let node = 0;
     for (let at = 0; at < prefix.length; at++) {
       const place = node * ASCII + prefix.charCodeAt(at);
@@ -84,26 +88,42 @@ class Prefixes {
   }
 
   findIn(text: string): Find[] {
-    const next = this.#next;
+    const pairs = this.#pairs;
     const finds: Find[] = [];
-    for (let at = 0; at < text.length; ) {
-      let node = 0;
-      let end = at;
-      let to = at;
-      for (;;) {
-        const unit = text.charCodeAt(end++);
-        // Beyond the text there is NaN, which is not smaller either.
-        node = unit < ASCII ? (next[node * ASCII + unit] as number) : 0;
-        if (node === 0) break;
-        for (const find of this.#found[node] as FindAt[])
-          for (const each of find(text, at)) {
-            finds.push(each);
-            to = Math.max(to, each.to);
-          }
+    const last = text.length - 1;
+    let unit = text.charCodeAt(0);
+    for (let at = 0; at < last; ) {
+      const following = text.charCodeAt(at + 1);
+      if ((unit | following) < ASCII && pairs[unit * ASCII + following] === 1) {
+        const to = this.#findAt(text, at, finds);
+        if (to > at + 1) {
+          at = to;
+          unit = text.charCodeAt(at);
+          continue;
+        }
       }
-      at = Math.max(to, at + 1);
+      at++;
+      unit = following;
     }
     return joined(finds);
+  }
+
+  /** Adds what is found where prefixes begin at this place, and returns where the longest of it ends. */
+  #findAt(text: string, at: number, finds: Find[]): number {
+    const next = this.#next;
+    let node = 0;
+    let to = at;
+    for (let end = at; ; end++) {
+      const unit = text.charCodeAt(end);
+      // Beyond the text there is NaN, which is not smaller either.
+      node = unit < ASCII ? (next[node * ASCII + unit] as number) : 0;
+      if (node === 0) return to;
+      for (const find of this.#found[node] as FindAt[])
+        for (const each of find(text, at)) {
+          finds.push(each);
+          to = Math.max(to, each.to);
+        }
+    }
   }
 }
 const ASCII = 128;
