@@ -112,6 +112,40 @@ describe.if(hasBrowser())('servers that want OAuth', () => {
     );
   });
 
+  test('to a server that keys share, an admin signs in on its own page', async () => {
+    const { keyId } = await service.newKey([], { name: 'has a shared one' });
+    await use(admin, async page => {
+      await page.goto('/dashboard/tool-servers?new');
+      const dialog = page.getByRole('dialog', { name: 'Add a tool server' });
+      await dialog.getByLabel('Name').fill('shared-eyes');
+      await dialog.getByLabel('Address').fill(upstream.url);
+      await dialog.getByLabel('Sign-in').selectOption('key');
+      await dialog.getByText('The calls of all keys that use it use that account.').waitFor();
+      await button(page, 'Add').click();
+      await page.getByText('Somebody has to sign in to it first.').waitFor();
+      await expectUsable(page);
+      await button(page, 'Connect').click();
+      await button(page, `Go to ${new URL(upstream.issuer).host}`).click();
+      await signInAt(page, 'cy');
+      await page.waitForURL('**/dashboard/tool-servers/**');
+      await page.getByText('cy@server.example').waitFor();
+      await page.getByText('1 tool to look at').waitFor();
+      await button(page, 'Give it to a key').click();
+      await page.getByRole('dialog').getByLabel('Key').selectOption('has a shared one');
+      await button(page, 'Give').click();
+      await page.getByRole('link', { name: 'has a shared one' }).click();
+      // The key's page shows the sign-in, and leaves it to the page of the server.
+      await page.waitForURL(`**/dashboard/keys/${keyId}`);
+      await page.locator('.server').getByText('cy@server.example').waitFor();
+      expect(await page.locator('.server').getByRole('button', { name: 'Sign out' }).count()).toBe(0);
+      await page.getByRole('link', { name: 'Look at its tools' }).click();
+      await page.locator('.page-head').getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+      await page.getByText('sign in needed').first().waitFor();
+      await expectUsable(page);
+    });
+  });
+
   test('a person signs in to a server for themselves, and out again', async () => {
     const { keyId } = await service.newKey([], { name: 'for people' });
     const ann = await newPerson(service, 'user');
