@@ -253,6 +253,22 @@ describe.if(hasBrowser())('tool servers', () => {
     expect(text(await modern(service, other.key, 'tools/call', poisoned))).toBe('{"n":2}');
   });
 
+  test('a new key begins with the servers that are chosen for it', async () => {
+    await newServer({ name: 'atlas', url: upstream.url });
+    await use(admin, async page => {
+      await page.goto('/dashboard/keys?new');
+      const dialog = dialogOf(page, 'New key');
+      await dialog.getByLabel('Name').fill('has an atlas');
+      await dialog.getByLabel('Policy').selectOption({ index: 1 });
+      await dialog.getByLabel('atlas').check();
+      await expectUsable(page);
+      await button(dialog, 'Create the key').click();
+      await button(page, 'I have stored it').click();
+      await heading(page, 'has an atlas');
+      await page.locator('.server').getByText('atlas').first().waitFor();
+    });
+  });
+
   test('of a command, the page says what it is confined to; one that nobody uses is deleted', async () => {
     const id = await newServer({ name: 'notes', transport: 'stdio', server: 'notes' });
     await use(

@@ -9,6 +9,7 @@ import { Field } from '../../components/field.tsx';
 import type { Key, KeyWithSecret, Policy } from '../../resources.ts';
 import { FOLDER_HINT } from '../policies/pack-folder.ts';
 import { NotifyFields, notifyIn } from './notify.tsx';
+import { ServerChoice, serversIn } from './server-choice.tsx';
 
 const FORWARDS: Key['forward'] = ['resources', 'prompts', 'completion'];
 
@@ -24,7 +25,7 @@ export function NewKey({ open, policies, onClose, onMade }: NewKeyProps) {
     const wanted = keyIn(form);
     const folder = form.get('folder');
     const policyId = folder === null ? wanted.policyId : await codingPolicy(String(folder).trim(), policies);
-    onMade(await post<KeyWithSecret>('/keys', { ...wanted, policyId }));
+    onMade(await post<KeyWithSecret>('/keys', { ...wanted, ...serversIn(form), policyId }));
   };
   return (
     <FormDialog title="New key" open={open} onClose={onClose} action="Create the key" submit={make}>
@@ -143,6 +144,7 @@ function Fields({ policies, current }: { policies: readonly Policy[]; current?: 
           </label>
         ))}
       </fieldset>
+      {current === undefined && <ServerChoice />}
     </>
   );
 }
