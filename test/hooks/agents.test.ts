@@ -412,44 +412,56 @@ describe('one service', () => {
     expect(await rows(`SELECT 1 FROM approvals WHERE key_id = '${own.keyId}'`)).toEqual([]);
   });
 
-  test('Codex renames tools: rules and Connected Tools are found by the name before', async () => {
-    const own = await service.newKey([
-      { tool: 'my-notes__drop-*', action: 'deny' },
-      { tool: 'my-notes__add-note.v2', action: 'require_approval' },
-      { tool: '*', action: 'allow' },
-    ]);
-    await connect(service, own.keyId, 'my-notes', 'http://127.0.0.1:9/mcp');
-    await sql(
-      service.databaseUrl,
-      `INSERT INTO tool_definitions (connected_tool_id, tool_name, digest, definition, seen_at)
-       SELECT id, 'add-note.v2', 'd', '{}', 0 FROM connected_tools WHERE key_id = '${own.keyId}'`,
-    );
-    const judged = async (tool: string) => {
-      const event = { ...claudeEvent('PreToolUse', '', {}), tool_name: `mcp__${tool}` };
-      const { body } = await service.json('POST', '/v1/hooks/codex/command', own.key, event);
-      const [entry] = await rows<{ name: string; decision: string; reference: string | null }>(
-        `SELECT server_name || '__' || tool_name AS name, decision, reference_id AS reference FROM audit
-         WHERE key_id = '${own.keyId}' ORDER BY id DESC LIMIT 1`,
+  test.each(['its own server', 'a server that keys share'])(
+    'Codex renames tools: rules and Connected Tools are found by the name before, of %s',
+    async whose => {
+      const own = await service.newKey([
+        { tool: 'my-notes__drop-*', action: 'deny' },
+        { tool: 'my-notes__add-note.v2', action: 'require_approval' },
+        { tool: '*', action: 'allow' },
+      ]);
+      const where = { transport: 'http', url: 'http://127.0.0.1:9/mcp' };
+      const shared = whose === 'its own server' ? null : { name: `notes-${own.keyId.slice(-12)}`, ...where };
+      const server =
+        shared && (await service.json('POST', '/admin/v1/tool-servers', ADMIN_TOKEN, shared)).body;
+      await connect(service, own.keyId, 'my-notes', server === null ? where : { toolServerId: server.id });
+      await sql(
+        service.databaseUrl,
+        `INSERT INTO tool_definitions (connected_tool_id, tool_name, digest, definition, seen_at)
+       SELECT COALESCE(tool_server_id, id), 'add-note.v2', 'd', '{}', 0 FROM connected_tools WHERE key_id = '${own.keyId}'`,
       );
-      return [heard(body), entry?.name, entry?.decision, entry?.reference !== null];
-    };
-    expect(await judged('my_notes__drop_all')).toEqual(['deny', 'my_notes__drop_all', 'deny', false]);
-    expect(await judged('my_notes__add_note_v2')).toEqual(['deny', 'my_notes__add_note_v2', 'pending', true]);
-    // Behind the proxy, which asks for the approval, and under the name that it has there.
-    expect(await judged('toolgate__my_notes__add_note_v2')).toEqual([
-      'allow',
-      'my-notes__add-note.v2',
-      'pending',
-      false,
-    ]);
-    expect(await judged('toolgate__my_notes__drop_all')).toEqual([
-      'deny',
-      'my-notes__drop_all',
-      'deny',
-      false,
-    ]);
-    expect(await judged('toolgate__other__x')).toEqual(['allow', 'toolgate__other__x', 'allow', false]);
-  });
+      const judged = async (tool: string) => {
+        const event = { ...claudeEvent('PreToolUse', '', {}), tool_name: `mcp__${tool}` };
+        const { body } = await service.json('POST', '/v1/hooks/codex/command', own.key, event);
+        const [entry] = await rows<{ name: string; decision: string; reference: string | null }>(
+          `SELECT server_name || '__' || tool_name AS name, decision, reference_id AS reference FROM audit
+         WHERE key_id = '${own.keyId}' ORDER BY id DESC LIMIT 1`,
+        );
+        return [heard(body), entry?.name, entry?.decision, entry?.reference !== null];
+      };
+      expect(await judged('my_notes__drop_all')).toEqual(['deny', 'my_notes__drop_all', 'deny', false]);
+      expect(await judged('my_notes__add_note_v2')).toEqual([
+        'deny',
+        'my_notes__add_note_v2',
+        'pending',
+        true,
+      ]);
+      // Behind the proxy, which asks for the approval, and under the name that it has there.
+      expect(await judged('toolgate__my_notes__add_note_v2')).toEqual([
+        'allow',
+        'my-notes__add-note.v2',
+        'pending',
+        false,
+      ]);
+      expect(await judged('toolgate__my_notes__drop_all')).toEqual([
+        'deny',
+        'my-notes__drop_all',
+        'deny',
+        false,
+      ]);
+      expect(await judged('toolgate__other__x')).toEqual(['allow', 'toolgate__other__x', 'allow', false]);
+    },
+  );
 
   test('a server that has the name of our MCP proxy is judged like any other', async () => {
     const own = await service.newKey([

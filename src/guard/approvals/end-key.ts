@@ -18,16 +18,18 @@ const NOTE = 'The key was revoked.';
 
 /**
  * Once this has returned, no check of this key or its sessions is allowed, its questions have ended, and the sign-ins to
- * its servers are forgotten. Revoking twice is not an error.
+ * its own servers are forgotten. Revoking twice is not an error.
  */
 export async function endKey(deps: Deps, actor: Actor, id: string): Promise<void> {
   const ended = await deps.db.transaction({ exclusive: [keyLock(id), approvalsLock(id)] }, async tx => {
     const key = await requireKey(tx, id);
     const now = deps.now();
     if (!(await revokeKey(tx, id, now))) return [];
-    for (const { id: toolId } of await listConnectedTools(tx, id)) {
-      await removeToolSignIns(tx, toolId);
-      await removeServerClients(tx, toolId);
+    for (const { sourceId, toolServerId } of await listConnectedTools(tx, id)) {
+      // A server that keys share keeps its sign-ins for the others.
+      if (toolServerId !== null) continue;
+      await removeToolSignIns(tx, sourceId);
+      await removeServerClients(tx, sourceId);
     }
     const approvals = await endApprovalsOf(tx, id, now, NOTE);
     const subscribers = approvals.length === 0 ? [] : await listSubscribers(tx);

@@ -116,8 +116,8 @@ async function outcomesOf(
 
 async function offeredTo(db: Queries, keyId: string): Promise<Seen['offered']> {
   const offered: { serverName: string; toolName: string }[] = [];
-  for (const { id, name: serverName } of await listConnectedTools(db, keyId)) {
-    const names = await listToolNames(db, id, MOST_OFFERED - offered.length);
+  for (const { sourceId, name: serverName } of await listConnectedTools(db, keyId)) {
+    const names = await listToolNames(db, sourceId, MOST_OFFERED - offered.length);
     offered.push(...names.map(toolName => ({ serverName, toolName })));
     await nextTurn();
   }

@@ -182,7 +182,7 @@ export async function proxied(doorCall: DoorCall, incoming: Incoming<unknown, un
       call: { serverName: OWN_SERVER, toolName: joinName(serverName, toolName), ...(renamed && { renamed }) },
     };
   if (renamed === undefined) return doorCall;
-  const before = nameBefore(toolName, await listToolNames(db, tool.id, MOST_NAMES), renamed);
+  const before = nameBefore(toolName, await listToolNames(db, tool.sourceId, MOST_NAMES), renamed);
   if (before === null) return { ...doorCall, call: { ...doorCall.call, serverName: tool.name } };
   return { ...doorCall, call: { serverName: tool.name, toolName: before, unsent } };
 }

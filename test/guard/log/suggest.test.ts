@@ -11,12 +11,13 @@ import { rollUp } from '../../../src/guard/log/rollups.ts';
 import { suggestPolicy } from '../../../src/guard/log/suggest.ts';
 import { ruleDigest } from '../../../src/guard/rule-digest.ts';
 import { insertApproval } from '../../../src/store/approvals.ts';
-import { insertConnectedTool } from '../../../src/store/connected-tools.ts';
+import { insertLink } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertAudit } from '../../../src/store/log/audit.ts';
 import type { AuditEntry } from '../../../src/store/log/audit-entry.ts';
 import { insertPolicy, insertPolicyVersion, updatePolicy } from '../../../src/store/policies.ts';
 import { pinDefinition } from '../../../src/store/tool-definitions.ts';
+import { insertToolServer } from '../../../src/store/tool-servers.ts';
 import {
   approvalRecord,
   auditEntry,
@@ -105,10 +106,14 @@ for (const engine of await engines()) {
 
     test('rules and tools that are unused for as long as calls are counted, at most 90 days', async () => {
       await store.db.transaction({}, async tx => {
-        await insertConnectedTool(tx, connectedTool({ id: 'tool-1', name: 'github' }));
+        const shared = { sourceId: 'server-1', toolServerId: 'server-1', keyId: null };
+        await insertToolServer(tx, { ...connectedTool({ id: 'server-1', name: 'shared' }), ...shared });
+        const { keyId } = connectedTool({});
+        const link = { id: 'tool-1', keyId, name: 'github', toolServerId: 'server-1', createdAt: NOW };
+        await insertLink(tx, link);
         for (const toolName of ['list', 'create'])
           pinDefinition(tx, {
-            sourceId: 'tool-1',
+            sourceId: 'server-1',
             toolName,
             digest: 'd',
             definition: '{}',

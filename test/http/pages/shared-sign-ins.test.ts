@@ -164,10 +164,16 @@ test('a Connected Tool that is shared keeps its sign-in, and one that is under w
   expect([back.status, back.headers.get('location')]).toEqual([303, `/dashboard/tool-servers/${id}`]);
   expect(text(await client.call('own__echo', { a: 5 }))).toBe('{"a":5}');
 
+  // The server is not the key's own any more: it goes on for the others when that key is revoked.
+  const other = await service.newKey(ALLOW, { toolServers: ['was-own'] });
+  const others = await LegacyClient.open(service, other.key);
+  expect((await service.admin('DELETE', `/keys/${keyId}`)).status).toBe(204);
+  expect(text(await others.call('was-own__echo', { a: 6 }))).toBe('{"a":6}');
+
   // Another address ends the sign-ins, for all keys.
   const moved = await service.admin('PATCH', `/tool-servers/${shared.body.id}`, {
     url: `${upstream.url}?x=1`,
   });
   expect([moved.status, moved.body.signIn.state]).toEqual([200, 'needed']);
-  expect(text(await client.call('own__echo'))).toContain('has to sign in to own first');
+  expect(text(await others.call('was-own__echo'))).toContain('has to sign in to was-own first');
 });
