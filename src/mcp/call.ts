@@ -100,8 +100,7 @@ async function concluded(
   slot: CallSlot,
   answer: VerdictOrError,
 ): Promise<JsonObject> {
-  if (answer instanceof ServerChanged) return checkAgain(services, call, tool.exposedName, slot);
-  if (answer instanceof GuardError) throw answer;
+  if (answer instanceof GuardError) return again(services, call, tool.exposedName, slot)(answer);
   return answerFor(services, call, tool, answer);
 }
 
@@ -126,12 +125,22 @@ async function checkAndForward(
     await untilSignedIn(services, call.principal, call.cancel.signal);
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
-  try {
-    return await askAndForward(services, call, tool, slot);
-  } catch (error) {
-    if (error instanceof ServerChanged) return checkAgain(services, call, name, slot);
-    throw error;
-  }
+  return askAndForward(services, call, tool, slot).catch(again(services, call, name, slot));
+}
+
+/** How often a call looks for its tool again. It ends with the error that says so if the server is changed all the time. */
+const MAX_LOOKS = 3;
+
+/** If the server of the call was changed or removed meanwhile, the tool is looked for as the key has it now. */
+function again(services: CallServices, call: Begun, name: string, slot: CallSlot, looks = 0) {
+  return async (error: unknown): Promise<JsonObject> => {
+    if (!(error instanceof ServerChanged) || looks === MAX_LOOKS) throw error;
+    const { keyId, personId } = call.principal;
+    services.hub.doubt(keyId);
+    const tool = await services.listing.find(keyId, name, personId);
+    if (tool === null) throw unknownTool(name);
+    return askAndForward(services, call, tool, slot).catch(again(services, call, name, slot, looks + 1));
+  };
 }
 
 async function askAndForward(
@@ -142,20 +151,6 @@ async function askAndForward(
 ): Promise<JsonObject> {
   const verdict = await services.checks.submit(question(call, tool, slot));
   return answerFor(services, call, tool, verdict);
-}
-
-/** The server of the call was changed or removed meanwhile: the tool is looked for as the key has it now. */
-async function checkAgain(
-  services: CallServices,
-  call: Begun,
-  name: string,
-  slot: CallSlot,
-): Promise<JsonObject> {
-  const { keyId, personId } = call.principal;
-  services.hub.doubt(keyId);
-  const tool = await services.listing.find(keyId, name, personId);
-  if (tool === null) throw unknownTool(name);
-  return askAndForward(services, call, tool, slot);
 }
 
 function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
