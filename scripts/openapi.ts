@@ -1,5 +1,5 @@
 // Writes from the routes: openapi.json, the types of the answers in src/core/api/answers.ts, and the paths of routes that are
-// loaded later in src/http/later-paths.ts; from the description of rules the table of their fields in docs/policies.md; and
+// loaded later in src/http/later-paths.ts; from the descriptions of rules, of results and of secrets the tables in docs/policies.md and docs/results.md; and
 // from the catalogue the table of presets in docs/tool-servers.md. With --check, it only says whether they are up to date.
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { firstRoutes } from '../src/http/first-routes.ts';
 import { routes } from '../src/http/routes.ts';
 import { answers } from './answers.ts';
 import { withPresetTable } from './preset-table.ts';
+import { withResultTables } from './result-tables.ts';
 import { withRuleTable } from './rule-table.ts';
 
 function otherPaths(): string {
@@ -30,6 +31,7 @@ const FILES: [path: string, fresh: (written: string) => string][] = [
   ['src/core/api/answers.ts', () => answers(document)],
   ['src/http/later-paths.ts', otherPaths],
   ['docs/policies.md', withRuleTable],
+  ['docs/results.md', withResultTables],
   ['docs/tool-servers.md', withPresetTable],
 ];
 

@@ -15,6 +15,8 @@ const LONGEST_NAME = 64;
 const LONGEST_DOMAIN = 255;
 /** What begins an escape of JSON, whose letter is none of the name. */
 const ESCAPE = /^\\[nrtbf]/;
+/** What stands before a name in an address of the web, up to the last escape that is none of `+`, `-`, `.` and `_`. */
+const DIVIDER = /^.*%(?!2[BbDdEe]|5[Ff])[0-9A-Fa-f]{2}/;
 
 export function findEmails(text: string): Find[] {
   const finds: Find[] = [];
@@ -41,6 +43,7 @@ function nameStart(text: string, end: number): number {
   let from = end;
   while (from > 0 && end - from < LONGEST_NAME && BEFORE.test(text[from - 1] as string)) from--;
   if (ESCAPE.test(text.slice(from - 1, from + 1))) from++;
+  from += DIVIDER.exec(text.slice(from, end))?.[0].length ?? 0;
   while (from < end && !FIRST.test(text[from] as string)) from++;
   return from;
 }

@@ -59,6 +59,8 @@ const GITLEAKS = 'https://github.com/gitleaks/gitleaks/blob/master/config/gitlea
 const NOSEY_PARKER =
   'https://github.com/praetorian-inc/noseyparker/tree/main/crates/noseyparker/data/default/builtin/rules';
 
+const TRUFFLEHOG = 'https://github.com/trufflesecurity/trufflehog/tree/main/pkg/detectors';
+
 export const SECRET_FORMATS: readonly SecretFormat[] = [
   {
     name: 'GitHub token',
@@ -86,7 +88,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Toolgate token or key',
-    source: 'https://github.com/toolgate/toolgate/blob/main/docs/api.md',
+    source: 'api.md',
     prefixes: ['tg_key_', 'tg_ses_', 'tg_apr_', 'tg_adm_', 'tg_oat_', 'tg_ort_', 'tg_con_'],
     shape: `${A}{49}`,
     check: hasBase62OfAll,
@@ -125,8 +127,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Grafana Cloud token',
-    source:
-      'https://grafana.com/docs/grafana-cloud/account-management/authentication-and-permissions/access-policies/',
+    source: GITLEAKS,
     prefixes: ['glc_'],
     shape: 'eyJ[0-9A-Za-z+/]{40,400}={0,2}',
     check: hasJson,
@@ -134,7 +135,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'age secret key',
-    source: 'https://github.com/C2SP/C2SP/blob/main/age.md',
+    source: 'https://age-encryption.org',
     prefixes: ['AGE-SECRET-KEY-1'],
     shape: '[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}',
     check: isBech32,
@@ -151,7 +152,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'AWS access key id, and the key beside it',
-    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html',
+    source: 'https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html',
     prefixes: ['AKIA', 'ASIA'],
     shape: '[A-Z2-7]{16}',
     beside: `["'\\s,:;|/\\\\]{1,8}(${B}{40})(?![0-9A-Za-z+/=])`,
@@ -174,7 +175,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'AWS session token',
-    source: 'https://docs.aws.amazon.com/STS/latest/APIReference/API_Credentials.html',
+    source: NOSEY_PARKER,
     prefixes: ['aws_session_token', 'AWS_SESSION_TOKEN', 'SessionToken', 'sessionToken'],
     named: true,
     shape: `${S}(${B}{100,2000}${FILL}{0,2})`,
@@ -193,25 +194,25 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Google OAuth client secret',
-    source: 'https://developers.google.com/identity/protocols/oauth2/web-server',
+    source: NOSEY_PARKER,
     prefixes: ['GOCSPX-'],
     shape: `${U}{28}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'Google OAuth access token',
-    source: 'https://developers.google.com/identity/protocols/oauth2',
+    source: NOSEY_PARKER,
     prefixes: ['ya29.'],
     shape: `(?:[a-z]\\.)?${U}{20,2048}`,
   },
   {
     name: 'Google OAuth refresh token',
-    source: 'https://developers.google.com/identity/protocols/oauth2',
+    source: GITLEAKS,
     prefixes: ['1//0'],
     shape: `${U}{50,512}`,
   },
   {
     name: 'Azure storage or service key',
-    source: 'https://learn.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string',
+    source: 'https://docs.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string',
     prefixes: ['AccountKey', 'SharedAccessKey', 'PrimaryKey', 'SecondaryKey', 'accountKey'],
     named: true,
     shape: `${S}(${B}{43,86}${FILL}{1,2})(?![0-9A-Za-z+/=])`,
@@ -233,7 +234,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Slack token',
-    source: 'https://docs.slack.dev/authentication/tokens',
+    source: 'https://api.slack.com/docs/token-types',
     prefixes: [
       'xoxb-',
       'xoxp-',
@@ -257,21 +258,21 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Slack app token',
-    source: 'https://docs.slack.dev/authentication/tokens',
+    source: GITLEAKS,
     prefixes: ['xapp-'],
     shape: '[0-9]-[0-9A-Z]{8,16}-[0-9]{8,16}-[0-9a-f]{32,128}',
   },
   {
     name: 'Slack webhook',
-    source: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
+    source: 'https://api.slack.com/messaging/webhooks',
     prefixes: ['hooks.slack.com'],
     shape: `\\\\?/(?:services|workflows|triggers)\\\\?/(?:[0-9A-Z]{6,16}\\\\?/)(?:[0-9A-Z]{6,20}\\\\?/)(${A}{20,40})`,
   },
   {
     name: 'Stripe key',
-    source: 'https://docs.stripe.com/keys',
+    source: 'https://stripe.com/docs/keys',
     prefixes: ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_', 'sk_org_live_', 'sk_org_test_'],
-    shape: `${A}{24,250}`,
+    shape: `${A}{20,250}`,
   },
   {
     name: 'Webhook signing secret',
@@ -283,28 +284,27 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
     name: 'OpenAI key',
     source:
       'https://docs.gitguardian.com/secrets-detection/secrets-detection-engine/detectors/specifics/openai_project_apikey',
-    prefixes: ['sk-', 'sk-proj-', 'sk-svcacct-', 'sk-admin-', 'sk-None-'],
+    prefixes: ['sk-', 'sk-proj-', 'sk-svcacct-', 'sk-service-', 'sk-admin-', 'sk-None-'],
     shape: `${U}{20,100}T3BlbkFJ${U}{20,100}`,
     apart: true,
   },
   {
     name: 'Anthropic key or token',
-    source:
-      'https://docs.gitguardian.com/secrets-detection/secrets-detection-engine/detectors/specifics/claude_api_key',
+    source: TRUFFLEHOG,
     prefixes: ['sk-ant-'],
     shape: `(?:api|admin|oat|ort|sid)[0-9]{2}-${U}{80,128}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'OpenRouter key',
-    source: 'https://openrouter.ai/docs/api-reference/authentication',
+    source: TRUFFLEHOG,
     prefixes: ['sk-or-v1-'],
     shape: `${H}{64}`,
   },
   {
     name: 'DeepSeek key',
-    source: 'https://api-docs.deepseek.com/',
+    source: TRUFFLEHOG,
     prefixes: ['sk-'],
-    shape: `${H}{32}`,
+    shape: '[0-9a-z]{32}',
   },
   {
     name: 'Hugging Face token',
@@ -320,26 +320,26 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Perplexity key',
-    source: 'https://docs.perplexity.ai/guides/api-key-management',
+    source: GITLEAKS,
     prefixes: ['pplx-'],
     shape: `${A}{48}`,
   },
-  { name: 'xAI key', source: 'https://docs.x.ai/docs/overview', prefixes: ['xai-'], shape: `${A}{80}` },
+  { name: 'xAI key', source: TRUFFLEHOG, prefixes: ['xai-'], shape: '[0-9A-Za-z_]{80}' },
   {
     name: 'Replicate token',
-    source: 'https://replicate.com/docs/topics/security/api-tokens',
+    source: TRUFFLEHOG,
     prefixes: ['r8_'],
-    shape: `${A}{37}`,
+    shape: `${U}{37}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'Tavily key',
-    source: 'https://docs.tavily.com/documentation/api-reference/introduction',
+    source: NOSEY_PARKER,
     prefixes: ['tvly-'],
     shape: `(?:(?:dev|prod)-)?${A}{32}`,
   },
   {
     name: 'PyPI token',
-    source: 'https://pypi.org/help/#apitoken',
+    source: 'https://github.com/pypa/warehouse/issues/6051',
     // What the location of a macaroon, pypi.org or test.pypi.org, is in base64.
     prefixes: ['pypi-AgEIcHlwaS5vcmc', 'pypi-AgENdGVzdC5weXBpLm9yZw'],
     shape: `${U}{50,1000}`,
@@ -352,13 +352,13 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'crates.io token',
-    source: 'https://github.com/rust-lang/crates.io/blob/main/crates/crates_io_database/src/utils/token.rs',
+    source: 'https://github.com/rust-lang/crates.io/blob/master/src/util/token.rs',
     prefixes: ['cio'],
     shape: `${A}{32}`,
   },
   {
     name: 'NuGet key',
-    source: 'https://learn.microsoft.com/en-us/nuget/nuget-org/publish-a-package#create-an-api-key',
+    source: NOSEY_PARKER,
     prefixes: ['oy2'],
     shape: '[0-9a-z]{43}',
   },
@@ -370,19 +370,19 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Docker Hub token',
-    source: 'https://docs.docker.com/security/access-tokens/',
+    source: 'https://docs.docker.com/security/for-developers/access-tokens/',
     prefixes: ['dckr_pat_', 'dckr_oat_'],
     shape: `${U}{27,32}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'DigitalOcean token',
-    source: 'https://docs.digitalocean.com/reference/api/create-personal-access-token/',
+    source: 'https://docs.digitalocean.com/reference/api/',
     prefixes: ['dop_v1_', 'doo_v1_', 'dor_v1_'],
     shape: `${H}{64}`,
   },
   {
     name: 'Databricks token',
-    source: 'https://docs.databricks.com/aws/en/dev-tools/auth/pat',
+    source: 'https://docs.databricks.com/en/dev-tools/auth/pat.html',
     prefixes: ['dapi'],
     shape: `${H}{32}(?:-[0-9]{1,2})?`,
   },
@@ -394,16 +394,16 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'HCP Terraform token',
-    source: 'https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens',
+    source: GITLEAKS,
     before: `${A}{14}`,
     prefixes: ['.atlasv1.'],
     shape: '[0-9A-Za-z_=-]{60,70}(?![0-9A-Za-z_=-])',
   },
   {
     name: 'Pulumi token',
-    source: 'https://www.pulumi.com/docs/pulumi-cloud/access-management/access-tokens/',
+    source: TRUFFLEHOG,
     prefixes: ['pul-'],
-    shape: `${H}{40}`,
+    shape: '[0-9a-z]{40}',
   },
   {
     name: 'Doppler token',
@@ -413,38 +413,38 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'PlanetScale token',
-    source: 'https://planetscale.com/docs/concepts/service-tokens',
+    source: GITLEAKS,
     prefixes: ['pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'],
     shape: '[0-9A-Za-z_=.-]{31,63}[0-9A-Za-z_=-]',
   },
   {
     name: 'Supabase key or token',
-    source: 'https://supabase.com/docs/guides/api/api-keys',
+    source: TRUFFLEHOG,
     prefixes: ['sb_secret_', 'sbp_', 'sbp_v0_', 'sbp_oauth_'],
-    shape: `(?:${H}{40}|${U}{22}_${U}{8}(?![0-9A-Za-z_-]))`,
+    shape: `(?:[0-9a-z]{40}|${U}{22}_${U}{8}(?![0-9A-Za-z_-]))`,
   },
   {
     name: 'Cloudflare key or token',
     source: 'https://developers.cloudflare.com/fundamentals/api/get-started/token-formats/',
     prefixes: ['cfk_', 'cfut_', 'cfat_'],
-    shape: `${U}{44,56}(?![0-9A-Za-z_-])`,
+    shape: `${A}{40}${H}{8}`,
   },
   {
     name: 'Cloudflare Origin CA key',
-    source: 'https://developers.cloudflare.com/fundamentals/api/get-started/ca-keys/',
+    source: GITLEAKS,
     prefixes: ['v1.0-'],
     shape: `${H}{24}-${H}{146}`,
   },
   {
     name: 'Fly.io token',
-    source: 'https://fly.io/docs/security/tokens/',
+    source: GITLEAKS,
     prefixes: ['fo1_', 'fm1r_', 'fm1a_', 'fm2_'],
     shape: `(?:[0-9A-Za-z+/]{100,2000}={0,3}|${U}{43}(?![0-9A-Za-z_-]))`,
   },
   { name: 'Heroku key', source: GITLEAKS, prefixes: ['HRKU-AA'], shape: `${U}{58}(?![0-9A-Za-z_-])` },
   {
     name: 'Netlify token',
-    source: 'https://docs.netlify.com/api-and-cli-guides/api-guides/get-started-with-api/',
+    source: TRUFFLEHOG,
     prefixes: ['nfp_'],
     shape: `${A}{36,40}`,
   },
@@ -456,56 +456,55 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Atlassian token',
-    source:
-      'https://support.atlassian.com/atlassian-account/docs/manage-api-tokens-for-your-atlassian-account/',
+    source: NOSEY_PARKER,
     prefixes: ['ATATT3xFfGF0', 'ATCTT3xFfGN0'],
     shape: `${U}{20,250}${FILL}[0-9A-F]{8}`,
   },
   {
     name: 'Bitbucket app password',
-    source: 'https://support.atlassian.com/bitbucket-cloud/docs/app-passwords/',
+    source: 'https://support.atlassian.com/bitbucket-cloud/docs/using-app-passwords/',
     prefixes: ['ATBB'],
     shape: `${A}{32}`,
   },
   {
     name: 'Linear key',
-    source: 'https://linear.app/developers/graphql',
+    source: TRUFFLEHOG,
     prefixes: ['lin_api_', 'lin_oauth_'],
     shape: `${A}{40,64}`,
   },
   {
     name: 'Notion token',
-    source: 'https://developers.notion.com/page/changelog',
+    source: GITLEAKS,
     prefixes: ['ntn_', 'secret_'],
     shape: `(?:${A}{46}|${A}{43})`,
   },
   {
     name: 'Airtable token',
-    source: 'https://airtable.com/developers/web/guides/personal-access-tokens',
+    source: GITLEAKS,
     prefixes: ['pat'],
     shape: `${A}{14}\\.${H}{64}`,
   },
   {
     name: 'Figma token',
-    source: 'https://developers.figma.com/docs/rest-api/authentication/',
+    source: TRUFFLEHOG,
     prefixes: ['figd_'],
     shape: `${U}{40}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'Postman key',
-    source: 'https://learning.postman.com/docs/reference/postman-api/authentication',
+    source: 'https://learning.postman.com/docs/developer/postman-api/authentication/',
     prefixes: ['PMAK-'],
     shape: '[0-9a-zA-Z]{24}-[0-9a-zA-Z]{34}',
   },
   {
     name: 'SendGrid key',
-    source: 'https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys',
+    source: 'https://docs.sendgrid.com/ui/account-and-settings/api-keys',
     prefixes: ['SG.'],
     shape: `${U}{22}\\.${U}{43}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'Twilio auth token',
-    source: 'https://www.twilio.com/docs/iam/access-tokens',
+    source: 'https://www.twilio.com/docs/usage/api#authenticate-with-http',
     prefixes: ['TWILIO_AUTH_TOKEN', 'twilio_auth_token', 'twilioAuthToken'],
     named: true,
     shape: `${S}(${H}{32})(?![0-9A-Za-z])`,
@@ -518,9 +517,9 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Mailgun key',
-    source: 'https://documentation.mailgun.com/docs/mailgun/api-reference/mg-auth',
+    source: TRUFFLEHOG,
     prefixes: ['key-'],
-    shape: `${H}{32}`,
+    shape: '[0-9a-z]{32}',
   },
   {
     name: 'Mailchimp key',
@@ -531,7 +530,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Brevo key',
-    source: 'https://developers.brevo.com/docs/getting-started',
+    source: GITLEAKS,
     prefixes: ['xkeysib-'],
     shape: `${H}{64}-[0-9A-Za-z]{16}`,
   },
@@ -543,13 +542,13 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Square token',
-    source: 'https://developer.squareup.com/docs/build-basics/access-tokens',
+    source: NOSEY_PARKER,
     prefixes: ['EAAA', 'sq0atp-', 'sq0csp-'],
     shape: `(?:${U}{60}|${U}{43}|${U}{22})(?![0-9A-Za-z_-])`,
   },
   {
     name: 'Telegram bot token',
-    source: 'https://core.telegram.org/bots/api#authorizing-your-bot',
+    source: 'https://core.telegram.org/bots/api',
     // In addresses the word stands before the number.
     before: '(?:bot)?[0-9]{8,10}',
     prefixes: [':AA', '%3AAA'],
@@ -557,7 +556,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Discord bot token',
-    source: 'https://discord.com/developers/docs/reference#authentication',
+    source: 'https://hexdocs.pm/nostrum/Nostrum.Token.html',
     prefixes: ['MT', 'Mj', 'Mz', 'ND', 'NT', 'Nj', 'Nz', 'OD', 'OT'],
     shape: `${A}{20,26}\\.${U}{6}\\.${U}{27,40}`,
     check: isDiscord,
@@ -565,7 +564,7 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Discord webhook',
-    source: 'https://discord.com/developers/docs/resources/webhook',
+    source: TRUFFLEHOG,
     prefixes: ['discord.com', 'discordapp.com'],
     shape: `\\\\?/api\\\\?/(?:v[0-9]{1,2}\\\\?/)?webhooks\\\\?/[0-9]{17,20}\\\\?/(${U}{60,80})`,
   },
@@ -577,13 +576,13 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Sentry token',
-    source: 'https://docs.sentry.io/account/auth-tokens/',
+    source: TRUFFLEHOG,
     prefixes: ['sntryu_', 'sntrya_'],
     shape: `${H}{64}`,
   },
   {
     name: 'Sentry organisation token',
-    source: 'https://docs.sentry.io/account/auth-tokens/',
+    source: TRUFFLEHOG,
     prefixes: ['sntrys_'],
     shape: 'eyJ[0-9A-Za-z+/=]{40,800}_[0-9A-Za-z+/]{43}',
     check: hasJson,
@@ -591,33 +590,32 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'New Relic key',
-    source: 'https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys/',
+    source: 'https://docs.newrelic.com/docs/apis/intro-apis/new-relic-api-keys',
     prefixes: ['NRAK-', 'NRII-', 'NRIQ-', 'NRAA-', 'NRRA-'],
     shape: `${U}{27,42}(?![0-9A-Za-z_-])`,
   },
   {
     name: 'Datadog key',
-    source: 'https://docs.datadoghq.com/account_management/api-app-keys/',
+    source: TRUFFLEHOG,
     prefixes: ['DD_API_KEY', 'DD_APP_KEY', 'DD_APPLICATION_KEY', 'DATADOG_API_KEY', 'DATADOG_APP_KEY'],
     named: true,
     shape: `${S}(${H}{40}|${H}{32})(?![0-9A-Za-z])`,
   },
   {
     name: 'Dynatrace token',
-    source:
-      'https://docs.dynatrace.com/docs/manage/identity-access-management/access-tokens-and-oauth-clients/access-tokens',
+    source: 'https://www.dynatrace.com/support/help/dynatrace-api/basics/dynatrace-api-authentication',
     prefixes: ['dt0c01.', 'dt0s01.', 'dt0s16.'],
     shape: '[0-9A-Za-z]{8,24}\\.[0-9A-Za-z]{64}',
   },
   {
     name: 'SonarQube token',
-    source: 'https://docs.sonarsource.com/sonarqube-server/user-guide/managing-tokens/',
+    source: 'https://docs.aws.amazon.com/secretsmanager/latest/userguide/mes-partner-SonarQubeToken.html',
     prefixes: ['squ_', 'sqp_', 'sqa_'],
     shape: `${H}{40}`,
   },
   {
     name: 'Sourcegraph token',
-    source: 'https://sourcegraph.com/docs/cli/how-tos/creating_an_access_token',
+    source: 'https://sourcegraph.com/docs/api/graphql',
     prefixes: ['sgp_'],
     shape: `(?:(?:${H}{16}|local)_)?${H}{40}`,
   },
@@ -629,13 +627,13 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: 'Buildkite token',
-    source: 'https://buildkite.com/docs/apis/managing-api-tokens',
+    source: TRUFFLEHOG,
     prefixes: ['bkua_'],
-    shape: `${H}{40}`,
+    shape: '[0-9a-z]{40}',
   },
   {
     name: 'CircleCI token',
-    source: 'https://circleci.com/docs/managing-api-tokens/',
+    source: TRUFFLEHOG,
     prefixes: ['CCIPAT_', 'CCIPRJ_'],
     shape: `${A}{20,24}_${H}{40}`,
   },
@@ -650,19 +648,19 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   },
   {
     name: '1Password service account token',
-    source: 'https://developer.1password.com/docs/service-accounts/security/',
+    source: GITLEAKS,
     prefixes: ['ops_'],
     shape: 'eyJ[0-9A-Za-z+/_-]{250,2000}={0,3}',
   },
   {
     name: '1Password secret key',
-    source: 'https://support.1password.com/secret-key-security/',
+    source: GITLEAKS,
     prefixes: ['A3-'],
     shape: '[0-9A-Z]{6}-(?:[0-9A-Z]{11}|[0-9A-Z]{6}-[0-9A-Z]{5})-[0-9A-Z]{5}-[0-9A-Z]{5}-[0-9A-Z]{5}',
   },
   {
     name: 'WireGuard key',
-    source: 'https://man7.org/linux/man-pages/man8/wg.8.html',
+    source: 'https://www.wireguard.com/quickstart/',
     prefixes: ['PrivateKey', 'PresharedKey'],
     named: true,
     shape: `${S}(${B}{43}${FILL})(?![0-9A-Za-z+/=])`,
