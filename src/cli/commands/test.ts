@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import { safeJson, visible } from '../../core/text/visible.ts';
 import { readCases } from '../case-reader.ts';
-import { type Failure, failuresOf, type Wanted } from '../cases.ts';
+import { type Failure, failuresOf, type Wanted, type WantedResult } from '../cases.ts';
 import { EXIT } from '../exit.ts';
 import { command } from '../help.ts';
 import { type IO, say, shownFile } from '../io.ts';
@@ -68,6 +68,15 @@ function describe(io: IO, { file, line, call, wanted, got }: Failure): string {
 
 function outcome({ decision, ruleIndex, reason, result }: Wanted): string {
   const rule = ruleIndex === undefined ? '' : ruleIndex === null ? ', no rule' : `, rule ${ruleIndex}`;
-  const left = result === undefined ? '' : `; result ${safeJson(result)}`;
+  const left = result === undefined ? '' : `; result ${safeJson(shortened(result))}`;
   return decision + rule + (reason === undefined ? '' : `: ${visible(reason)}`) + left;
+}
+
+/** A result may be long; `--json` has all of it. */
+const MOST_SHOWN = 200;
+
+function shortened(result: WantedResult): WantedResult {
+  const { text } = result;
+  if (text === undefined || text.length <= MOST_SHOWN) return result;
+  return { ...result, text: `${text.slice(0, MOST_SHOWN)}…` };
 }
