@@ -3,14 +3,20 @@
 
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { endKey } from '../../../src/guard/approvals/end-key.ts';
+import { newId } from '../../../src/guard/ids.ts';
 import { changeKey } from '../../../src/guard/keys.ts';
-import { keyLock, PEOPLE_LOCK } from '../../../src/guard/locks.ts';
+import { keyLock, PEOPLE_LOCK, toolServerLock } from '../../../src/guard/locks.ts';
 import { deleteOperator, resetOperator } from '../../../src/guard/people/operators.ts';
 import { ServerSignIns } from '../../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { disconnectTool } from '../../../src/guard/tool-servers/connected-tools.ts';
 import { editTool } from '../../../src/guard/tool-servers/edit-tool.ts';
 import type { SourceChanges } from '../../../src/guard/tool-servers/source-fields.ts';
 import type { OAuthSettings } from '../../../src/guard/tool-servers/source-secrets.ts';
+import {
+  deleteToolServer,
+  editToolServer,
+  makeToolServer,
+} from '../../../src/guard/tool-servers/tool-servers.ts';
 import { type ConnectedTool, findTool, removeConnectedTool } from '../../../src/store/connected-tools.ts';
 import { removeOperator } from '../../../src/store/operators.ts';
 import {
@@ -18,6 +24,7 @@ import {
   findServerSignIn,
   removePersonSignIns,
 } from '../../../src/store/server-sign-ins.ts';
+import { removeToolServer, type ToolServer, type ToolSource } from '../../../src/store/tool-servers.ts';
 import { NOW, onEachEngine } from '../../store/stores.ts';
 import { refusal } from '../../support/refusal.ts';
 import { depsAt } from '../deps.ts';
@@ -37,7 +44,7 @@ await onEachEngine(store => {
     signIns.servedAt(HERE);
     return signIns;
   };
-  const begin = async (signIns: ServerSignIns, tool: ConnectedTool, personId: string | null = null) => {
+  const begin = async (signIns: ServerSignIns, tool: ToolSource, personId: string | null = null) => {
     const { url, browser } = await leave(signIns, tool, personId);
     const query = new URL(url).searchParams;
     const answer = new URLSearchParams({ code: 'c', state: query.get('state') ?? '' });
@@ -47,7 +54,7 @@ await onEachEngine(store => {
     (await begin(signIns, tool, personId)).finish();
   const edit = (tool: ConnectedTool, changes: SourceChanges) =>
     editTool(deps(), 'admin', rules, tool.keyId, tool.id, changes);
-  const rowOf = (tool: ConnectedTool, personId = '') => findServerSignIn(store.db, tool.id, personId);
+  const rowOf = (tool: ToolSource, personId = '') => findServerSignIn(store.db, tool.id, personId);
   /** Answers requests for tokens only after `meanwhile`. */
   const holdTokens = (meanwhile: () => Promise<unknown>) => {
     stub.instead['/token'] = async () => {
@@ -77,18 +84,52 @@ await onEachEngine(store => {
     expect(await rowOf(tool, personId)).toBeNull();
   });
 
+  const newServer = () => {
+    const input = { name: `up-${newId().slice(-8)}`, transport: 'http' as const, target: stub.url };
+    return makeToolServer(deps(), 'admin', rules, { ...input, headers: null, oauth: { as: 'key' } });
+  };
+  const change = ({ id }: ToolServer, changes: SourceChanges) =>
+    editToolServer(deps(), 'admin', rules, id, changes);
+
+  test.each<[string, string, (server: ToolServer) => Promise<unknown>]>([
+    ['another address', 'gone', server => change(server, { target: `${stub.origin}/other` })],
+    ['another client', 'gone', server => change(server, { oauth: { as: 'key', clientId: 'x' } })],
+    ['for people', 'gone', server => change(server, { oauth: { as: 'person' } })],
+    ['no OAuth', 'not_found', server => change(server, { oauth: null })],
+    ['removed', 'not_found', server => deleteToolServer(deps(), 'admin', server.id)],
+  ])('%s of a shared server while the code is exchanged: nothing is kept', async (_, code, work) => {
+    const server = await newServer();
+    const { finish } = await begin(open(), server);
+    holdTokens(() => work(server));
+    expect(await refusal(finish())).toMatchObject({ code });
+    expect(await rowOf(server)).toBeNull();
+  });
+
+  test('another name and another trust of a shared server change no sign-in; another address ends it', async () => {
+    const server = await newServer();
+    const { finish } = await begin(open(), server);
+    holdTokens(() => change(server, { name: `up-${newId().slice(-8)}`, trust: 'reviewed' }));
+    await finish();
+    expect(await rowOf(server)).not.toBeNull();
+    await change(server, { target: `${stub.origin}/other` });
+    expect(await rowOf(server)).toBeNull();
+  });
+
   test('a removal that has not committed yet is waited for', async () => {
     const signIns = open();
-    for (const what of ['tool', 'person'] as const) {
-      const tool = await newTool(deps(), stub.url, person);
-      const personId = await newOperator(deps());
-      const { finish } = await begin(signIns, tool, personId);
-      const lock = what === 'tool' ? keyLock(tool.keyId) : PEOPLE_LOCK;
+    for (const what of ['tool', 'person', 'server'] as const) {
+      const own = await newTool(deps(), stub.url, person);
+      const tool = what === 'server' ? await newServer() : own;
+      const personId = what === 'server' ? '' : await newOperator(deps());
+      const { finish } = await begin(signIns, tool, personId === '' ? null : personId);
+      const locks = { tool: keyLock(own.keyId), person: PEOPLE_LOCK, server: toolServerLock(tool.id) };
+      const lock = locks[what];
       const [removed, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       let removal = Promise.resolve();
       holdTokens(() => {
         removal = store.db.transaction({ exclusive: [lock] }, async tx => {
-          if (what === 'tool') await removeConnectedTool(tx, tool);
+          if (what === 'tool') await removeConnectedTool(tx, own);
+          else if (what === 'server') await removeToolServer(tx, tool.id);
           else {
             await removePersonSignIns(tx, personId);
             await removeOperator(tx, personId);

@@ -8,6 +8,7 @@ import type { OAuthSettings } from '../../../src/guard/tool-servers/source-secre
 import type { ConnectedTool } from '../../../src/store/connected-tools.ts';
 import { insertKey } from '../../../src/store/keys.ts';
 import { insertOperator, updateOperatorGroups } from '../../../src/store/operators.ts';
+import type { ToolSource } from '../../../src/store/tool-servers.ts';
 import { keyRecord, NOW } from '../../store/stores.ts';
 import { Visitor } from '../../support/identity-provider.ts';
 
@@ -40,7 +41,7 @@ export async function newOperator(deps: Deps): Promise<string> {
 /** Begins as the page does: what it shows is what the sign-in is for. */
 export async function begin(
   signIns: ServerSignIns,
-  tool: ConnectedTool,
+  tool: ToolSource,
   personId: string | null = null,
 ): Promise<{ url: string; browser: string }> {
   const { shown } = await signIns.look(tool, personId);
