@@ -35,6 +35,10 @@ const NAMED: [RegExp, string][] = [
     'core/condition/condition core/condition/hostile core/condition/specification core/condition/reference',
   ],
   [/^core\/definitions\//, 'core/definitions'],
+  [
+    /^(core\/definitions\/(held|look|lock-file)|guard\/(check\/(held|facts)|shadowing|tool-servers\/(accept|accepted|definitions|held-keys|looks|review|sources))|store\/(definition-reviews|tool-definitions)|settings\/tools-lock)/,
+    'mcp/first-look mcp/definition-findings mcp/tools-lock mcp/first-look-attacks replicas/first-look',
+  ],
   [/^core\/agents\//, 'core/agents docs/daily-work http/packs'],
   [/^(cli|core)\/clients\//, 'cli/clients/edit cli/clients/connect core/clients/clients'],
   [/^core\/errors/, 'http/refusals core/wire/json'],

@@ -166,6 +166,68 @@ for (const engine of both) {
     await at.end();
   });
 
+  test(`${engine}: a server that is reviewed from now on is held at once, and one that is trusted again is not`, async () => {
+    const at = await begin(engine);
+    const up = await at.connect('up', [tool('a')]);
+    expect(await at.call('up__a')).toBe('ran');
+    const trust = async (value: string) =>
+      (await at.service.admin('PATCH', up.path, { trust: value })).body.trust;
+    expect([await trust('reviewed'), await at.call('up__a')]).toEqual(['reviewed', 'pending']);
+    expect(await at.tool(up, 'a')).toMatchObject({ accepted: null, heldFor: [at.keyId] });
+    expect([await trust('first'), await at.call('up__a')]).toEqual(['first', 'ran']);
+    expect([await trust('reviewed'), await at.call('up__a')]).toEqual(['reviewed', 'pending']);
+    expect((await at.accept(up, await at.tools(up))).status).toBe(204);
+    expect([await trust('first'), await trust('reviewed'), await at.call('up__a')]).toEqual([
+      'first',
+      'reviewed',
+      'ran',
+    ]);
+    expect((await at.service.admin('PATCH', up.path, { trust: 'never' })).status).toBe(400);
+    await at.end();
+  });
+
+  test(`${engine}: what is accepted of a shared server is accepted for all its keys`, async () => {
+    const service = await serviceOf(engine);
+    const [at, other] = [await Reviewing.start(service), await Reviewing.start(service)];
+    const up = await at.connectShared('up', [tool('a'), tool('b')], 'reviewed');
+    const toolServerId = up.path.split('/').at(-1);
+    const linked = await service.admin('POST', `/keys/${other.keyId}/connected-tools`, {
+      toolServerId,
+      name: 'there',
+    });
+    const link = { ...up, path: `/keys/${other.keyId}/connected-tools/${linked.body.id}` };
+    expect([await at.call('up__a'), await other.call('there__a')]).toEqual(['pending', 'pending']);
+    const [a, b] = await at.tools(up);
+    expect([a!.heldFor, b!.heldFor]).toEqual([
+      [at.keyId, other.keyId].sort(),
+      [at.keyId, other.keyId].sort(),
+    ]);
+    expect(await at.tools(link)).toEqual([a!, b!]);
+    // By the server for one, and through the link of a key for the other.
+    expect((await at.accept(up, [a!])).status).toBe(204);
+    expect((await at.accept(link, [b!])).status).toBe(204);
+    for (const name of ['a', 'b'])
+      expect([await at.call(`up__${name}`), await other.call(`there__${name}`)]).toEqual(['ran', 'ran']);
+    up.upstream.options.tools = [tool('a', { title: 'Other' }), tool('b')];
+    expect((await at.ask(up)).body.ok).toBe(true);
+    expect([await at.call('up__a'), await other.call('there__a'), await other.call('there__b')]).toEqual([
+      'pending',
+      'pending',
+      'ran',
+    ]);
+    // What a definition names counts only for keys that have it beside.
+    const naming = tool('n', { description: 'Use mail__send.' });
+    up.upstream.options.tools = [tool('a'), tool('b'), naming];
+    await service.admin('PATCH', up.path, { trust: 'first' });
+    await other.connect('mail', [tool('send')]);
+    await other.client.tools();
+    expect((await at.ask(up)).body.ok).toBe(true);
+    expect([await at.call('up__n'), await other.call('there__n')]).toEqual(['ran', 'pending']);
+    expect((await at.tool(up, 'n')).heldFor).toEqual([other.keyId]);
+    await at.end();
+    await other.end();
+  });
+
   test(`${engine}: who may look, and who may accept`, async () => {
     const at = await begin(engine);
     const up = await at.connect('up', [tool('a')], 'reviewed');
