@@ -82,10 +82,12 @@ const numbers = existsSync(HEADERS)
       ]),
     )
   : new Map();
-const ANALYZES = need(
-  Bun.which('systemd-analyze') !== null && numbers.size > 0,
-  'systemd, whose lists of system calls our unit names, and the kernel’s headers for x86-64',
-);
+const ANALYZES =
+  isX64 &&
+  need(
+    Bun.which('systemd-analyze') !== null && numbers.size > 0,
+    'systemd, whose lists of system calls our unit names, and the kernel’s headers for x86-64',
+  );
 
 /** What our unit forbids, by number. */
 function forbiddenByUnit(): string {
