@@ -207,7 +207,8 @@ describe.if(hasBrowser())('tool servers', () => {
       await story.getByText('not accepted').waitFor();
       // A later change shows its lines.
       await moved.getByText('changed', { exact: true }).waitFor();
-      await moved.locator('.diff .added').getByText('Finds pages.').waitFor();
+      await moved.locator('.diff .added').getByText('"Finds pages."').waitFor();
+      await moved.locator('.diff .removed mark').getByText('pages, and your keys.').waitFor();
       await moved.getByText('The definition before was accepted by').waitFor();
       await expectUsable(page);
     });
