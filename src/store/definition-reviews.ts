@@ -93,7 +93,7 @@ export function listReviewed(
   );
 }
 
-/** The tools of all sources after this one, each with the name and the trust of its source. */
+/** The tools of all sources after this one, each with the name and the trust of its source. Revoked keys are left out. */
 export function listAllReviewed(
   db: Queries,
   limit: number,
@@ -103,7 +103,8 @@ export function listAllReviewed(
     `SELECT ${REVIEWED}, COALESCE(s.name, t.name) AS server, COALESCE(s.trust, t.trust) AS trust
      FROM tool_definitions d LEFT JOIN tool_servers s ON s.id = d.connected_tool_id
        LEFT JOIN connected_tools t ON t.id = d.connected_tool_id
-     WHERE (d.connected_tool_id, d.tool_name) > ($1, $2) AND (s.id IS NOT NULL OR t.id IS NOT NULL)
+     WHERE (d.connected_tool_id, d.tool_name) > ($1, $2)
+       AND (s.id IS NOT NULL OR EXISTS (SELECT 1 FROM keys k WHERE k.id = t.key_id AND k.revoked_at IS NULL))
      ORDER BY d.connected_tool_id, d.tool_name LIMIT $3`,
     [after.sourceId, after.toolName, limit],
   );

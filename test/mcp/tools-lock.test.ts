@@ -42,6 +42,13 @@ for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
     const names = (await world.client.tools()).map(each => each.name);
     const oddName = names.find(each => each.startsWith('up__n')) as string;
     expect((await world.accept(strict, [await world.tool(strict, 'a')])).status).toBe(204);
+    // What a revoked key had under the same name is accepted for nobody.
+    const gone = await Reviewing.start(before);
+    await gone.connect('up', [tool('a', { description: 'Of a revoked key.' })]);
+    await gone.client.tools();
+    expect(await acceptedTools(before)).toHaveLength(5);
+    expect((await before.admin('DELETE', `/keys/${gone.keyId}`)).status).toBe(204);
+    await gone.end();
     // One in each page, of which some have none.
     const accepted = await acceptedTools(before, 1);
     expect(accepted.map(({ server, tool: name }) => `${server} ${name}`).toSorted()).toEqual(
