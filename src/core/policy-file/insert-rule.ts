@@ -6,7 +6,7 @@ import { type CST, isMap, isSeq, parseDocument, type YAMLMap, type YAMLSeq } fro
 import type { Action, Rule } from '../policy/policy.ts';
 import { splitName } from '../text/name.ts';
 import { exactRule } from './exact-rule.ts';
-import { parsePolicy } from './policy-file.ts';
+import { parsePolicy, type WrittenPolicy } from './policy-file.ts';
 import { unnamedLine } from './policy-text.ts';
 import { bracedRule, dashedRule, indentAt, lineBreakOf, lineStart, rangeOf } from './rule-layout.ts';
 
@@ -29,19 +29,26 @@ export function insertRule(
   above: number | null,
 ): InsertedRule | null {
   const name = splitName(tool);
-  const rules = parsePolicy(text).policy?.rules.map(unnamedLine);
-  if (name === null || rules === undefined) return null;
+  const before = parsePolicy(text).policy;
+  if (name === null || before === null) return null;
+  const rules = before.rules.map(unnamedLine);
   const rule: Rule = { ...exactRule(name), action };
   const index = Math.min(above ?? rules.length, rules.length);
   const there = rules.indexOf(unnamedLine(rule));
   if (there >= 0 && there <= index) return { text, index: there, added: false };
   const list = listOf(text);
   const changed = list === null ? text : withPieces(text, piecesFor(text, list, rule, index));
-  const now = parsePolicy(changed).policy?.rules.map(unnamedLine);
   const wanted = rules.toSpliced(index, 0, unnamedLine(rule));
-  if (now?.length !== wanted.length || !now.every((line, at) => line === wanted[at])) return null;
+  const now = parsePolicy(changed).policy;
+  if (now === null || !isEqual(now.rules.map(unnamedLine), wanted) || !isEqual(rest(now), rest(before)))
+    return null;
   return { text: changed, index, added: true };
 }
+
+const isEqual = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** What a new rule must leave as it is. */
+const rest = ({ limits, results }: WrittenPolicy) => [limits, results];
 
 type Rules = YAMLSeq<YAMLMap>;
 

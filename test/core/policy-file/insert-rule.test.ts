@@ -35,6 +35,24 @@ rules:
     expect(inserted(dashed, 2)).toBe(dashed.replace('  # All else', `${line}\n  # All else`));
   });
 
+  test('and leaves the results that follow the rules', () => {
+    const results = `# What comes back.
+results:
+  # Nobody needs addresses.
+  - { tool: a__*, hide: [email, { pattern: "KD-[0-9]+", as: customer }] }
+  - tool: b
+    withhold: true
+`;
+    const text = `${dashed}\n${results}`;
+    for (const above of [0, 1, 2, null])
+      expect([above, inserted(text, above).endsWith(`\n${results}`)]).toEqual([above, true]);
+    const rules = 'rules: [{ tool: a, action: deny }]';
+    expect(inserted(`${rules}\n${results}`, null)).toEndWith(`\n${results}`);
+    expect(inserted(`${results}rules: []\n`, null)).toStartWith(results);
+    const json = '{"rules":[{"tool":"a","action":"deny"}],"results":[{"tool":"a","hide":"email"}]}';
+    expect(JSON.parse(inserted(json, null)).results).toEqual([{ tool: 'a', hide: 'email' }]);
+  });
+
   test('not twice: a rule that has a name as well says the same', () => {
     const text = 'rules:\n  - { name: mine, tool: new__tool, action: allow }\n';
     expect(insertRule(text, NEW, null)).toEqual({ text, index: 0, added: false });
