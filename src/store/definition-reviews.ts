@@ -102,9 +102,9 @@ export function listAllReviewed(
   return db.all(
     `SELECT ${REVIEWED}, COALESCE(s.name, t.name) AS server, COALESCE(s.trust, t.trust) AS trust
      FROM tool_definitions d LEFT JOIN tool_servers s ON s.id = d.connected_tool_id
-       LEFT JOIN connected_tools t ON t.id = d.connected_tool_id
+       LEFT JOIN connected_tools t ON t.id = d.connected_tool_id LEFT JOIN keys k ON k.id = t.key_id
      WHERE (d.connected_tool_id, d.tool_name) > ($1, $2)
-       AND (s.id IS NOT NULL OR EXISTS (SELECT 1 FROM keys k WHERE k.id = t.key_id AND k.revoked_at IS NULL))
+       AND (s.id IS NOT NULL OR (k.id IS NOT NULL AND k.revoked_at IS NULL))
      ORDER BY d.connected_tool_id, d.tool_name LIMIT $3`,
     [after.sourceId, after.toolName, limit],
   );
