@@ -1,6 +1,6 @@
 // The program of attempts (escapes.c), compiled once for each test file, and how many attempts are made at once.
 
-import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { need } from '../../support/need.ts';
@@ -18,9 +18,13 @@ export const removeFolder = () => rmSync(folder, { recursive: true, force: true 
 /** The name is in the command line of whatever it starts, and found nowhere else. */
 export const PROGRAM = join(folder, `escapes-${process.pid}`);
 
-export function compileEscapes(): void {
-  const source = join(import.meta.dir, 'escapes.c');
-  const { exitCode, stderr } = Bun.spawnSync(['cc', '-O1', '-pthread', '-o', PROGRAM, source, '-lrt']);
+export const compileEscapes = (): void => compile('escapes.c', PROGRAM);
+
+/** Test files that run in one process have the folder after one another. */
+export function compile(source: string, program: string): void {
+  mkdirSync(folder, { recursive: true });
+  const words = ['cc', '-O1', '-pthread', '-o', program, join(import.meta.dir, source), '-lrt'];
+  const { exitCode, stderr } = Bun.spawnSync(words);
   if (exitCode !== 0) throw new Error(stderr.toString());
 }
 

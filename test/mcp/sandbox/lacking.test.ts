@@ -15,7 +15,7 @@ import { connect, LegacyClient, startWithStdio, stdioScript, text } from '../../
 import { need } from '../../support/need.ts';
 import { ROOT } from '../../support/service.ts';
 import { UNLIMITED } from './confined.ts';
-import { COMPILES, CONFINES, folder, removeFolder } from './escapes.ts';
+import { COMPILES, CONFINES, compile, folder, removeFolder } from './escapes.ts';
 
 const WITHOUT = join(folder, 'without');
 const LANDLOCK = '444,445,446';
@@ -28,9 +28,7 @@ const IS_ROOT = need(process.getuid?.() === 0, 'root, to become another user');
 
 beforeAll(() => {
   if (!CONFINES || !COMPILES) return;
-  const source = join(import.meta.dir, 'without.c');
-  const { exitCode, stderr } = Bun.spawnSync(['cc', '-O1', '-o', WITHOUT, source]);
-  if (exitCode !== 0) throw new Error(stderr.toString());
+  compile('without.c', WITHOUT);
   chmodSync(folder, 0o755);
 });
 afterAll(removeFolder);
