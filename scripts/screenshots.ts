@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { CHROMIUM } from '../test/support/chromium.ts';
 import { connectClients, type Post } from './screenshots-people.ts';
+import { addNotes, declareNotes } from './screenshots-servers.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const START_MS = 15_000;
@@ -30,6 +31,7 @@ const KEPT: Shot[] = [
   { page: 'approvals', width: 'wide', scheme: 'dark' },
   { page: 'approvals', width: 'phone', scheme: 'dark' },
   { page: 'policy', width: 'wide', scheme: 'light' },
+  { page: 'tool-server', width: 'wide', scheme: 'light' },
 ];
 
 /** This policy is typed into the editor, because the demo's policies have no conditions: its calls have no arguments. */
@@ -105,6 +107,17 @@ const PAGES: Record<string, (page: Page) => Promise<void>> = {
   'edit-server': async page => {
     await openRow(page, '/keys', 'support agent');
     await page.getByRole('button', { name: 'Edit', exact: true }).last().click();
+  },
+  'tool-servers': page => open(page, '/tool-servers'),
+  'add-tool-server': async page => {
+    await open(page, '/tool-servers?new');
+    await page.getByRole('option', { name: 'Files of one folder' }).waitFor({ state: 'attached' });
+    await page.getByLabel('Begin with').selectOption('filesystem');
+  },
+  'tool-server': async page => {
+    await openRow(page, '/tool-servers', 'notes');
+    await page.locator('.sign').first().waitFor();
+    await page.evaluate("document.querySelectorAll('.panel')[1].scrollIntoView()");
   },
   connections: page => open(page, '/connections'),
   webhooks: page => open(page, '/webhooks'),
@@ -256,6 +269,7 @@ async function holdCalls(post: Post, admin: string, email: string): Promise<void
   for (const server of SERVERS) await post(`/admin/v1/keys/${id}/connected-tools`, admin, server);
   for (const [serverName, toolName, given] of HELD)
     await post('/v1/check', key, { serverName, toolName, args: given });
+  await addNotes(post, admin, id ?? '');
 }
 
 function poster(url: string): Post {
@@ -294,7 +308,7 @@ async function main(args: readonly string[]): Promise<void> {
   };
   const filled = Bun.spawnSync(command('demo', '--json'), { env, stderr: 'inherit' });
   const { signIn: made } = JSON.parse(filled.stdout.toString());
-  const { child, url } = await serve(env);
+  const { child, url } = await serve({ ...env, TOOLGATE_CONFIG: declareNotes(dataDir) });
   const admin = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
   const post = poster(url);
   await holdCalls(post, admin, made.email);
