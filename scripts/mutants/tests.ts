@@ -39,6 +39,7 @@ const NAMED: [RegExp, string][] = [
     /^(core\/definitions\/(held|look|lock-file)|guard\/(check\/(held|facts)|shadowing|tool-servers\/(accept|accepted|definitions|held-keys|looks|review|sources))|store\/(definition-reviews|tool-definitions)|settings\/tools-lock)/,
     'mcp/first-look mcp/definition-findings mcp/tools-lock mcp/first-look-attacks replicas/first-look',
   ],
+  [/^core\/(detectors|results|text\/iban)/, 'core/detectors core/results core/text/iban'],
   [/^core\/agents\//, 'core/agents docs/daily-work http/packs'],
   [/^(cli|core)\/clients\//, 'cli/clients/edit cli/clients/connect core/clients/clients'],
   [/^core\/errors/, 'http/refusals core/wire/json'],

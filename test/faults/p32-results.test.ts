@@ -34,7 +34,7 @@ const RULES: Rule[] = [
 const RESULTS: ResultEntry[] = [
   {
     tool: '*',
-    hide: ['email', { pattern: PATTERN, as: 'mark' }, { pattern: DIGITS, as: 'digits' }],
+    hide: ['email', 'secrets', 'phone', { pattern: PATTERN, as: 'mark' }, { pattern: DIGITS, as: 'digits' }],
   },
   { tool: 'up__page', marks: 'untrusted' },
 ];

@@ -1,6 +1,7 @@
 // Marked results for the promise that nothing leaves that was to be hidden: something to be found at every place where a
 // tool server can say something, each time a new one, and what the client should be left with.
 
+import { made } from '../core/detectors/made.ts';
 import { error, type Heard, raw, streamed } from '../support/mcp.ts';
 import type { Canaries } from './canaries.ts';
 
@@ -21,6 +22,14 @@ export const DIGITS = '9[0-9]{14}';
 export const FORMATS: readonly Format[] = [
   { name: 'email', make: () => `u${hex(12)}@example.org` },
   { name: 'mark', make: () => `CNRY-${hex(12)}` },
+  {
+    name: 'secrets',
+    make: () => made('npm_{A30}{github}', below => crypto.getRandomValues(new Uint32Array(1))[0]! % below),
+  },
+  {
+    name: 'phone',
+    make: () => `+4915${String(crypto.getRandomValues(new Uint32Array(1))[0]).padStart(10, '7')}`,
+  },
 ];
 
 /**
