@@ -122,7 +122,8 @@ async function signInToServer(
   const clientSecret = `secret-of-an-app-${crypto.randomUUID()}`;
   keep('a client’s secret for a server', clientSecret);
   const where = { transport: 'http', url: server.url, auth: 'oauth' };
-  await connect(service, keyId, 'app', { ...where, oauth: { as: 'key', clientId: 'app', clientSecret } });
+  const app = { ...where, oauth: { as: 'key', clientId: 'app', clientSecret } };
+  const appId = await connect(service, keyId, 'app', app);
   const toolId = await connect(service, keyId, 'behind', { ...where, oauth: { as: 'key' } });
   const admin = await newPerson(service, 'admin');
   const tool = `/keys/${keyId}/connected-tools/${toolId}`;
@@ -140,9 +141,19 @@ async function signInToServer(
   hear(303, await send(service, 'GET', callback, { cookie }));
   hear(410, await send(service, 'GET', callback, { cookie }));
   hear(200, await service.admin('POST', `${tool}/test`));
+  // Both become servers that keys share, and another one is made with a secret.
+  for (const id of [toolId, appId])
+    hear(201, await service.admin('POST', `/keys/${keyId}/connected-tools/${id}/share`, { name: newName() }));
+  const oauth = { as: 'key', clientId: 'app', clientSecret };
+  const { body: made } = await service.admin('POST', '/tool-servers', { name: newName(), ...where, oauth });
+  hear(200, await service.admin('PATCH', `/tool-servers/${made.id}`, { oauth }));
+  hear(200, await service.admin('POST', `${tool}/test`));
   for (const token of server.tokens) keep('a server’s token', token);
   hear(200, await service.admin('GET', `/keys/${keyId}/connected-tools`));
+  hear(200, await service.admin('GET', '/tool-servers'));
 }
+
+const newName = () => `up-${crypto.randomUUID().slice(-12)}`;
 
 async function sendCompanyTokens(
   service: TestService,
