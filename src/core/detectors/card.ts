@@ -77,16 +77,19 @@ export function findCards(text: string): Find[] {
   for (let at = 0; at < text.length; at++) {
     if (!isDigit(text.charCodeAt(at))) continue;
     const from = numberStart(text, at);
-    const groups = opens(text, from) && !isFraction(text, from) ? groupsAt(text, from, MOST) : null;
-    const to = groups && cardEnd(text, groups);
-    if (to !== null) finds.push({ from, to });
-    // No card begins within a group.
-    at = to ?? groups?.ends[0]?.at ?? at;
-    while (to === null && isDigit(text.charCodeAt(at))) at++;
-    at--;
+    while (isDigit(text.charCodeAt(at + 1))) at++;
+    if (!mayBegin(at + 1 - from) || !opens(text, from) || isFraction(text, from)) continue;
+    const to = cardEnd(text, groupsAt(text, from, MOST));
+    if (to === null) continue;
+    finds.push({ from, to });
+    at = to - 1;
   }
   return finds;
 }
+
+/** Whether a card may begin with a group of so many digits. Most numbers are left out here. */
+const mayBegin = (digits: number): boolean =>
+  digits === 4 || digits === 6 || (digits >= LEAST && digits <= MOST);
 
 /** Whether what begins at a place is the fraction of a number. */
 function isFraction(text: string, at: number): boolean {

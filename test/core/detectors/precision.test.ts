@@ -11,7 +11,7 @@ test('drawn logs, tables, mails and listings', () => {
     Object.fromEntries(DETECTOR_NAMES.map(name => [name, 0])) as never,
     [],
   ]);
-});
+}, 60_000);
 
 test('texts of the installed packages', () => {
   const { texts, mistaken } = countPackaged(sized(1, 4, 8));
