@@ -130,6 +130,8 @@ describe.if(hasBrowser())('tool servers', () => {
       await expectUsable(page);
       await accept(page, honest, 'Accept');
       await page.getByText('2 tools to look at').waitFor();
+      // The keyboard stays where the tools are.
+      await page.locator('.kept:focus').waitFor();
       await honest.getByText(`This definition was accepted by ${admin.email}`).waitFor();
     });
   });

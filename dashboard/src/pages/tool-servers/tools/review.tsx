@@ -37,6 +37,7 @@ export function Review({ name, path, round, empty, onAccepted }: ReviewProps) {
   const [asked, ask] = useState<Tools | null>(null);
   const [refused, setRefused] = useState<Refusal | null>(null);
   useOnChange(round, list.reload);
+  const place = useKeptFocus(list.data);
   const all = list.data ?? [];
   const waiting = all.filter(waits).toSorted((a, b) => gravity(b) - gravity(a));
   const others = all.filter(each => !waits(each));
@@ -89,23 +90,25 @@ export function Review({ name, path, round, empty, onAccepted }: ReviewProps) {
       title="Tools"
       aside={several && <Several waiting={waiting} chosen={waiting.filter(isChosen)} ask={ask} />}
     >
-      {typeof ways?.lockFile === 'string' && <Locked by={ways.lockFile} />}
-      <Problem error={refused} />
-      <Shown of={list} empty={<Empty title="Its tools are not known yet">{empty}</Empty>}>
-        {waiting.length > 0 && (
-          <section aria-label="Tools to look at">
-            <h3>{counted(waiting)} to look at</h3>
-            <ul class="looked-at">{waiting.map(shown)}</ul>
-          </section>
-        )}
-        {others.length > 0 && (
-          <section aria-label="Other tools">
-            <h3>{counted(others)} for which nothing has to be done</h3>
-            <ul class="looked-at">{others.map(shown)}</ul>
-          </section>
-        )}
-        <More more={list.more} />
-      </Shown>
+      <div ref={place} class="stack kept" tabIndex={-1}>
+        {typeof ways?.lockFile === 'string' && <Locked by={ways.lockFile} />}
+        <Problem error={refused} />
+        <Shown of={list} empty={<Empty title="Its tools are not known yet">{empty}</Empty>}>
+          {waiting.length > 0 && (
+            <section aria-label="Tools to look at">
+              <h3>{counted(waiting)} to look at</h3>
+              <ul class="looked-at">{waiting.map(shown)}</ul>
+            </section>
+          )}
+          {others.length > 0 && (
+            <section aria-label="Other tools">
+              <h3>{counted(others)} for which nothing has to be done</h3>
+              <ul class="looked-at">{others.map(shown)}</ul>
+            </section>
+          )}
+          <More more={list.more} />
+        </Shown>
+      </div>
       <Accept
         path={path}
         asked={asked}
@@ -163,6 +166,25 @@ function useOnChange(value: number, then: () => void): void {
     if (value !== known.current) then();
     known.current = value;
   }, [value]);
+}
+
+/** The button that was pressed goes with its tool, and the keyboard stays where the tools are. */
+function useKeptFocus(tools: Tools | undefined) {
+  const place = useRef<HTMLDivElement>(null);
+  const within = useRef(false);
+  useEffect(() => {
+    const follow = () => {
+      const { activeElement } = document;
+      if (activeElement !== document.body) within.current = place.current?.contains(activeElement) ?? false;
+    };
+    document.addEventListener('focusin', follow);
+    return () => document.removeEventListener('focusin', follow);
+  }, []);
+  useEffect(() => {
+    if (within.current && document.activeElement === document.body)
+      place.current?.focus({ preventScroll: true });
+  }, [tools]);
+  return place;
 }
 
 /** Remembers which definition of each tool was shown first. */
