@@ -15,7 +15,9 @@ import { createKey } from '../../src/guard/keys.ts';
 import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns, SignInNeeded } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
+import { acceptOfTool } from '../../src/guard/tool-servers/accept.ts';
 import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { definitionDigest } from '../../src/guard/tool-servers/definitions.ts';
 import { editTool } from '../../src/guard/tool-servers/edit-tool.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
@@ -344,6 +346,32 @@ test('two people have two accounts: neither sees the list, the session, the toke
   expect(await services.listing.test((await services.hub.find(keyId, tool.id)) as Any)).toMatchObject({
     ok: false,
   });
+});
+
+test('what one person is shown is looked at for that person, in reviewed servers and where something is hidden', async () => {
+  const people = [await newPerson(), await newPerson(), await newPerson()] as const;
+  const [ann, bob, eve] = people;
+  const definitions = [
+    { ...ECHO, title: 'Of Ann' },
+    { ...ECHO, title: 'Of Bob' },
+    { ...ECHO, title: 'Of Eve\u200b' },
+  ];
+  for (const [index, { personId }] of people.entries()) {
+    await signIn(signIns, tool, { personId, login: `p${index}` });
+    shown.set(await signIns.authorization(tool, personId), [definitions[index]]);
+  }
+  const ran = async (who: Principal) =>
+    (await call(who, 'up__echo')).result.structuredContent?.status ?? 'ran';
+  // Ann's is the first, and Eve's hides something, though it is hers alone.
+  deps.settings.toolDrift = 'allow';
+  expect([await ran(ann), await ran(bob), await ran(eve)]).toEqual(['ran', 'ran', 'pending']);
+  const accept = async (definition: Any) =>
+    acceptOfTool(deps, 'admin', keyId, tool.id, [{ name: 'echo', digest: definitionDigest(definition) }]);
+  await editTool(deps, 'admin', RULES, keyId, tool.id, { trust: 'reviewed' });
+  expect([await ran(ann), await ran(bob), await ran(eve)]).toEqual(['pending', 'pending', 'pending']);
+  await names(bob);
+  await accept(definitions[1]);
+  expect([await ran(ann), await ran(bob), await ran(eve)]).toEqual(['pending', 'ran', 'pending']);
 });
 
 test('a client that sent its user to the address waits for the sign-in, and one whose user did not want to is not asked again', async () => {
