@@ -1,5 +1,5 @@
 // The folder for temporary files that each confined command has for itself. It is removed when the command has ended.
-// Its supervisor holds a lock on it, so that whoever makes the next one can tell those that a crash has left behind.
+// Its supervisor holds a lock on it, so that others can tell those that a crash has left behind.
 
 import {
   chmodSync,
@@ -20,10 +20,9 @@ const ATTEMPTS = 5;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 
-/** Makes one in this folder, with mode 0700, and removes those that nobody holds any more. Null if it cannot be made. */
+/** Makes one in this folder, with mode 0700. Null if it cannot be made. */
 export function makePrivateFolder(within: string): string | null {
   try {
-    removeAbandoned(within);
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const folder = mkdtempSync(join(within, PREFIX));
       // Somebody who looked for abandoned ones may have removed it before it was locked.
@@ -48,7 +47,8 @@ function isLocked(folder: string): boolean {
   }
 }
 
-function removeAbandoned(within: string): void {
+/** Removes those that nobody holds any more. That may take long, so no command should have to wait for it. */
+export function removeAbandoned(within: string): void {
   for (const name of readdirSync(within)) {
     if (!name.startsWith(PREFIX)) continue;
     try {
@@ -72,8 +72,16 @@ export function removeFolder(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
+    openUpAndRemove(folder);
+  }
+}
+
+function openUpAndRemove(folder: string): void {
+  try {
     openUp(folder);
     rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // What cannot be removed stays until the next command ends.
   }
 }
 

@@ -6,7 +6,7 @@ import { Forks } from './forks.ts';
 import { cString, cStrings, libc, systemCall } from './libc.ts';
 import { readLine, receive, send, waitFor } from './messages.ts';
 import { LEFT_TO_THE_SERVICE, type Plan, type Report, TALK } from './plan.ts';
-import { makePrivateFolder, removeFolder } from './private-folder.ts';
+import { makePrivateFolder, removeAbandoned, removeFolder } from './private-folder.ts';
 import { descendantsOf, endAll, reap } from './processes.ts';
 
 const PR_SET_CHILD_SUBREAPER = 36;
@@ -52,6 +52,7 @@ export function supervise(): never {
   if (typeof why === 'object' && why !== null) report(why);
   else report({ kind: 'ended', code: exitCode(status), why });
   removeFolder(folder);
+  removeAbandoned(plan.temporary);
   process.exit(0);
 }
 
