@@ -21,7 +21,7 @@ const FOUR = /[0-9]{1,3}(?:\.[0-9]{1,3}){3}/y;
 const DOT = 0x2e;
 /** What is numbered with dots, too: versions, sections of documents, and files with a version in their name. */
 const NUMBERED =
-  /(?:(?:version|section|sect?|chapter|clause|appnote|part|oid)[.#]?["'\\]{0,2}[ \t]?[=:]?[ \t]?["'\\]{0,2}|[A-Za-z]-)$/i;
+  /(?:(?:version|section|sect|chapter|clause|appnote|oid)[.#]?["'\\]{0,2}[ \t]?[=:]?[ \t]?["'\\]{0,2}|[A-Za-z]-)$/i;
 const LONGEST_BEFORE = 16;
 /** Object identifiers of X.500 are in every certificate. */
 const IDENTIFIER = /^2\.5\.(?:4|29)\./;

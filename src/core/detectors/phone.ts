@@ -65,6 +65,10 @@ function isWrittenLike(written: string, groups: readonly string[]): boolean {
   return groups.length < 3 || groups.length > 4 || groups.slice(1).some(each => each.length > 2);
 }
 
+/** An extension may follow at once: `x12`. */
+const EXTENSION = /^(?:x|ext\.?)[0-9]/i;
+
 function endsHere(text: string, at: number): boolean {
+  if (EXTENSION.test(text.slice(at, at + 5))) return true;
   return closes(text, at) && text[at] !== '_' && !(text[at] === '.' && isDigit(text.charCodeAt(at + 1)));
 }

@@ -43,7 +43,7 @@ const H = '[0-9a-f]';
 const B = '(?:[0-9A-Za-z+/]|\\\\/|%2[BbFf]|\\\\u002[BbFf])';
 const FILL = '(?:=|%3[Dd]|\\\\u003[Dd])';
 /** What stands between a name and its value. */
-const S = '(?:[ \\t"\'`\\\\:=>,]{1,12}|%3[Dd]|\\\\u003[Dd])';
+const S = '(?:[ \\t"\'`\\\\:=>,|]{1,12}|%3[Dd]|\\\\u003[Dd])';
 /** What these characters are called in the list. */
 export const CHARACTERS: readonly (readonly [string, string])[] = [
   [A, 'A'],
@@ -213,7 +213,15 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
   {
     name: 'Azure storage or service key',
     source: 'https://docs.microsoft.com/en-us/azure/storage/common/storage-configure-connection-string',
-    prefixes: ['AccountKey', 'SharedAccessKey', 'PrimaryKey', 'SecondaryKey', 'accountKey'],
+    prefixes: [
+      'AccountKey',
+      'SharedAccessKey',
+      'PrimaryKey',
+      'SecondaryKey',
+      'primaryKey',
+      'secondaryKey',
+      'accountKey',
+    ],
     named: true,
     shape: `${S}(${B}{43,86}${FILL}{1,2})(?![0-9A-Za-z+/=])`,
   },
