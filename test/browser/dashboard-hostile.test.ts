@@ -149,7 +149,7 @@ suite.if(withBrowser)('hostile names', () => {
     'one key',
     tells(
       () => `/keys/${ids.key}`,
-      [shown(9), shown(11), shown(3), 'f14 \\u202e<img src=x onerror=pwned()>'],
+      [shown(9), shown(11), shown(3), 'One tool is no longer what was accepted'],
     ),
   );
   test(

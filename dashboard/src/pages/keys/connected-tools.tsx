@@ -1,6 +1,6 @@
 // The MCP servers of a key: their state, the tools they offer, and which of those changed since they were accepted.
 // connect.tsx adds one, choose-server.tsx one that keys share; server-actions.tsx has what can be done with one; tools.tsx shows
-// its tools; drift.tsx compares definitions.
+// its tools, and tools-of.tsx what they say.
 
 import { useEffect } from 'preact/hooks';
 import { Panel } from '../../components/page.tsx';
@@ -14,7 +14,6 @@ import { ServerState } from '../tool-servers/parts.tsx';
 import { ChooseServer } from './choose-server.tsx';
 import { Connect } from './connect.tsx';
 import { type Contacts, type Found, foundWords, isReachable, useContacts } from './contact.ts';
-import { Drift } from './drift.tsx';
 import type { Foresee } from './foresee.ts';
 import { ServerActions } from './server-actions.tsx';
 import { Tools } from './tools.tsx';
@@ -78,8 +77,11 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
   const found = contacts.found[tool.id];
   /** Without a sign-in there is no connection whose state could be shown. */
   const waits = tool.signIn !== null && tool.signIn.state !== 'signed_in';
-  const drifted = tool.tools.filter(each => each.drifted);
   const path = `/keys/${keyId}/connected-tools/${tool.id}`;
+  const look =
+    tool.toolServerId === null
+      ? `/dashboard/keys/${keyId}?tools=${tool.id}`
+      : `/dashboard/tool-servers/${tool.toolServerId}`;
   useToolsAfterSignIn(tool, contacts);
   return (
     <li class="server">
@@ -110,15 +112,7 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
       )}
       <Tools of={tool} outlook={outlook} />
       <p>
-        <a
-          href={
-            tool.toolServerId === null
-              ? `/dashboard/keys/${keyId}?tools=${tool.id}`
-              : `/dashboard/tool-servers/${tool.toolServerId}`
-          }
-        >
-          Look at its tools
-        </a>
+        <a href={look}>Look at its tools</a>
         <span class="soft">
           {tool.toolServerId !== null &&
             ' on the page of the server, where it is also changed and signed in to: other keys can use it too.'}
@@ -126,11 +120,21 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
             ' Calls of a tool wait, or are denied, until somebody has accepted it.'}
         </span>
       </p>
-      {tool.toolServerId === null &&
-        drifted.map(({ name }) => (
-          <Drift key={name} keyId={keyId} connectedToolId={tool.id} toolName={name} onAccepted={reload} />
-        ))}
+      <Drifted of={tool} look={look} />
     </li>
+  );
+}
+
+function Drifted({ of: { tools }, look }: { of: ConnectedTool; look: string }) {
+  const drifted = tools.filter(each => each.drifted).length;
+  if (drifted === 0) return null;
+  return (
+    <p class="notice drift">
+      <span>
+        {drifted === 1 ? 'One tool is' : `${drifted} tools are`} no longer what was accepted.{' '}
+        <a href={look}>See what changed</a>
+      </span>
+    </p>
   );
 }
 

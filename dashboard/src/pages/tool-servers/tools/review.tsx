@@ -8,10 +8,12 @@ import { Panel } from '../../../components/page.tsx';
 import { Empty, Problem, Shown } from '../../../components/states.tsx';
 import { More } from '../../../components/table.tsx';
 import { Named } from '../../../components/text.tsx';
+import { useKeptFocus } from '../../../kept-focus.ts';
 import { useList } from '../../../load.ts';
 import type { ReviewedTool } from '../../../resources.ts';
 import { mayAdminister } from '../../../session.ts';
 import { Accept } from './accept.tsx';
+import { useLooks } from './looks.ts';
 import { gravity, useWays, waits } from './standing.ts';
 import { ToolShown } from './tool.tsx';
 
@@ -166,38 +168,4 @@ function useOnChange(value: number, then: () => void): void {
     if (value !== known.current) then();
     known.current = value;
   }, [value]);
-}
-
-/** The button that was pressed goes with its tool, and the keyboard stays where the tools are. */
-function useKeptFocus(tools: Tools | undefined) {
-  const place = useRef<HTMLDivElement>(null);
-  const within = useRef(false);
-  useEffect(() => {
-    const follow = () => {
-      const { activeElement } = document;
-      if (activeElement !== document.body) within.current = place.current?.contains(activeElement) ?? false;
-    };
-    document.addEventListener('focusin', follow);
-    return () => document.removeEventListener('focusin', follow);
-  }, []);
-  useEffect(() => {
-    if (within.current && document.activeElement === document.body)
-      place.current?.focus({ preventScroll: true });
-  }, [tools]);
-  return place;
-}
-
-/** Remembers which definition of each tool was shown first. */
-function useLooks(tools: Tools) {
-  const seen = useRef(new Map<string, string>());
-  useEffect(() => {
-    for (const { name, digest } of tools) if (!seen.current.has(name)) seen.current.set(name, digest);
-  }, [tools]);
-  return {
-    hasMoved: ({ name, digest }: ReviewedTool) => (seen.current.get(name) ?? digest) !== digest,
-    /** These were looked at anew. */
-    take: (taken: Tools) => {
-      for (const { name, digest } of taken) seen.current.set(name, digest);
-    },
-  };
 }
