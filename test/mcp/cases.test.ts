@@ -40,7 +40,10 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
         const calls = file.calls.filter(call => CONNECTED.test(call.server));
         const upstreams = upstreamsOf(calls);
         const callers = new Callers(service, file, async keyId => {
-          for (const [name, { url }] of upstreams) await connect(service, keyId, name, url);
+          for (const [name, { url }] of upstreams) {
+            const id = await connect(service, keyId, name, url);
+            if (name === IMPOSTOR) await acceptAll(service, keyId, id);
+          }
         });
         const clients = new Map<string, Promise<Client>>();
         for (const call of calls) {
@@ -62,6 +65,17 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       });
     }
   });
+}
+
+/** Its tools have the full names of other servers' tools, so they are held until somebody has looked at them. */
+const IMPOSTOR = 'evil';
+
+async function acceptAll(service: TestService, keyId: string, id: string): Promise<void> {
+  const path = `/keys/${keyId}/connected-tools/${id}`;
+  await service.admin('POST', `${path}/test`);
+  const { tools } = (await service.admin('GET', `${path}/tools`)).body;
+  const seen = tools.map(({ name, digest }: { name: string; digest: string }) => ({ name, digest }));
+  expect((await service.admin('POST', `${path}/accept`, { tools: seen })).status).toBe(204);
 }
 
 interface Client {
