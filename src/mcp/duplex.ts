@@ -16,6 +16,7 @@ import {
   type RpcNotification,
   type RpcResponse,
 } from './protocol.ts';
+import { Untaken } from './untaken.ts';
 import {
   AnswersUnread,
   type Hooks,
@@ -26,14 +27,6 @@ import {
   UpstreamError,
   type Wire,
 } from './wire.ts';
-
-/** How much of one key may wait for an upstream that reads nothing. Further requests of the key are refused. */
-const MAX_UNTAKEN_BYTES = 16 * 1024 * 1024;
-/**
- * How many messages of one key may wait. On the older HTTP transport each of them has a socket, even after its call was cancelled
- * and has given its slot back.
- */
-const MAX_UNTAKEN = 1000;
 
 /**
  * How many answers to an upstream's own requests may wait until it reads them; further requests get no answer. An
@@ -57,19 +50,13 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** What of a key's messages the upstream has not taken. */
-interface Untaken {
-  messages: number;
-  bytes: number;
-}
-
 export abstract class Duplex implements Wire {
   readonly #waiting = new Map<number, Waiting>();
   #nextId = 1;
   #closed = false;
   /** Whether it takes no further requests, and ends when those under way have. */
   #ending = false;
-  readonly #untaken = new Map<string, Untaken>();
+  readonly #untaken = new Untaken();
   #declining = 0;
   /** Aborted when the channel is closed. */
   readonly #over = new AbortController();
@@ -103,7 +90,7 @@ export abstract class Duplex implements Wire {
       return Promise.reject(new UpstreamError('the upstream is gone', { unsent: true }));
     if (hooks.signal.aborted) return Promise.reject(new UpstreamError('the call was cancelled'));
     const { caller } = hooks.ration;
-    if (!this.#hasRoom(caller))
+    if (!this.#untaken.hasRoom(caller))
       return Promise.reject(new UpstreamError('the upstream does not take what it was sent before'));
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
@@ -111,11 +98,6 @@ export abstract class Duplex implements Wire {
       hooks.signal.addEventListener('abort', () => this.#cancel(id), { once: true });
       this.#send({ jsonrpc: '2.0', id, method, params }, caller);
     });
-  }
-
-  #hasRoom(caller: string): boolean {
-    const untaken = this.#untaken.get(caller);
-    return untaken === undefined || (untaken.messages < MAX_UNTAKEN && untaken.bytes <= MAX_UNTAKEN_BYTES);
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
@@ -212,20 +194,14 @@ export abstract class Duplex implements Wire {
 
   async #send(message: JsonObject, caller: string): Promise<void> {
     const text = writeJson(message);
-    const bytes = Buffer.byteLength(text);
-    const untaken = this.#untaken.get(caller) ?? { messages: 0, bytes: 0 };
-    this.#untaken.set(caller, untaken);
-    untaken.messages++;
-    untaken.bytes += bytes;
+    const taken = this.#untaken.add(caller, Buffer.byteLength(text));
     try {
       await this.write(text);
     } catch (error) {
       if (error instanceof UpstreamError) this.#refused(message, error);
       else this.broken('the upstream takes no messages');
     } finally {
-      untaken.messages--;
-      untaken.bytes -= bytes;
-      if (untaken.messages === 0) this.#untaken.delete(caller);
+      taken();
     }
   }
 
@@ -300,7 +276,8 @@ export abstract class Duplex implements Wire {
     if (waiting === undefined) return;
     const why = { requestId: id, reason: 'cancelled by the client' };
     const { caller } = waiting.hooks.ration;
-    if (this.#hasRoom(caller)) this.#send(notificationMessage('notifications/cancelled', why), caller);
+    if (this.#untaken.hasRoom(caller))
+      this.#send(notificationMessage('notifications/cancelled', why), caller);
     waiting.reject(this.#crowded ? new AnswersUnread() : new UpstreamError('the call was cancelled'));
   }
 }
