@@ -234,6 +234,9 @@ describe.if(hasBrowser())('tool servers', () => {
       await wiki.getByText('shared', { exact: true }).waitFor();
       expect(await button(wiki, 'Edit').count()).toBe(0);
       await expectUsable(page);
+      // An older link to its tools leads on.
+      await page.goto(`/dashboard/keys/${own.keyId}?tools=${toolId}`);
+      await page.getByText('Keys share this server').waitFor();
       await page.goto(`/dashboard/keys/${other.keyId}`);
       await button(page, 'Add a shared server').click();
       const dialog = dialogOf(page, 'Add a shared server');

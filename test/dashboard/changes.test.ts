@@ -21,6 +21,8 @@ describe('what happened, and where', () => {
     ['approval.deny', {}, 'Call denied', `/dashboard/approvals/${ID}`],
     ['grant.revoke', { referenceId: 'r' }, 'Grant revoked', '/dashboard/approvals/r'],
     ['connected-tool.sign-in', { keyId: 'k' }, 'Connected tool signed in to', '/dashboard/keys/k'],
+    ['tool-server.accept', { name: 'mail' }, 'Tool server accepted', `/dashboard/tool-servers/${ID}`],
+    ['tool-server.delete', { name: 'mail' }, 'Tool server deleted', null],
     ['connect.ticket', {}, 'Command for another machine made', `/dashboard/policies/${ID}`],
     ['session.revoke', {}, 'Session revoked', null],
     ['run.clear', { keyId: 'k', marks: ['untrusted'] }, 'Run cleared', `/dashboard/runs/${ID}`],
@@ -47,6 +49,14 @@ test('a name is shown as a name, and the rest in short', () => {
   expect(nameOf(made)).toBe('agent');
   expect(nameOf(change('key.create', { name: 7 }))).toBeNull();
   expect(restOf(made)).toEqual(['policy: 01a1dd48…', 'rules: 3', `long: ${'x'.repeat(60)}…`]);
+});
+
+test('of definitions that were accepted, the tools are named', () => {
+  const tools = [
+    { name: 'read', digest: 'a'.repeat(64) },
+    { name: 'send', digest: 'b'.repeat(64) },
+  ];
+  expect(restOf(change('tool-server.accept', { name: 'mail', tools }))).toEqual(['tools: read, send']);
 });
 
 test('ids are shown as names, and times and fields in words', () => {

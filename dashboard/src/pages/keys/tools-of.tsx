@@ -13,6 +13,12 @@ export function ToolsOf({ keyId, toolId }: { keyId: string; toolId: string }) {
   const tool = data?.find(({ id }) => id === toolId);
   if (data === undefined) return error === null ? <Loading /> : <Problem error={error} retry={reload} />;
   if (tool === undefined) return <Empty title="This key has no such server" />;
+  if (tool.toolServerId !== null)
+    return (
+      <Empty title="Keys share this server">
+        <a href={`/dashboard/tool-servers/${tool.toolServerId}`}>Look at its tools</a>
+      </Empty>
+    );
   return (
     <>
       <p>
