@@ -60,17 +60,17 @@ class Prefixes {
   #next = new Uint16Array(ASCII);
   #nodes = 1;
   readonly #found: FindAt[][] = [[]];
-  /** 1 where a prefix begins with the two characters. Few places of a text are such a one; the others need no walk. */
-  readonly #pairs = new Uint8Array(ASCII * ASCII);
+  /** The node after two characters, or 0. Few places of a text have such a pair; all others are passed over. */
+  readonly #pairs = new Uint16Array(ASCII * ASCII);
 
   /** A prefix has two characters or more. */
   add(prefix: string, find: FindAt): void {
-    this.#pairs[prefix.charCodeAt(0) * ASCII + prefix.charCodeAt(1)] = 1;
     let node = 0;
     for (let at = 0; at < prefix.length; at++) {
       const place = node * ASCII + prefix.charCodeAt(at);
       node = this.#next[place] as number;
       if (node === 0) node = this.#grow(place);
+      if (at === 1) this.#pairs[(prefix.charCodeAt(0) << 7) | prefix.charCodeAt(1)] = node;
     }
     this.#found[node]?.push(find);
   }
@@ -92,41 +92,43 @@ class Prefixes {
     const finds: Find[] = [];
     const last = text.length - 1;
     let unit = text.charCodeAt(0);
-    for (let at = 0; at < last; ) {
+    for (let at = 0; at < last; at++) {
       const following = text.charCodeAt(at + 1);
-      if ((unit | following) < ASCII && pairs[unit * ASCII + following] === 1) {
-        const to = this.#findAt(text, at, finds);
+      const node = pairs[((unit << 7) | following) & PAIR] as number;
+      // What is not ASCII may look like another pair.
+      if (node !== 0 && (unit | following) < ASCII) {
+        const to = this.#findAt(text, at, node, finds);
         if (to > at + 1) {
-          at = to;
-          unit = text.charCodeAt(at);
+          at = to - 1;
+          unit = text.charCodeAt(to);
           continue;
         }
       }
-      at++;
       unit = following;
     }
     return joined(finds);
   }
 
-  /** Adds what is found where prefixes begin at this place, and returns where the longest of it ends. */
-  #findAt(text: string, at: number, finds: Find[]): number {
+  /** Adds what is found where prefixes begin with the pair of this node, and returns where the longest of it ends. */
+  #findAt(text: string, at: number, pair: number, finds: Find[]): number {
     const next = this.#next;
-    let node = 0;
     let to = at;
-    for (let end = at; ; end++) {
-      const unit = text.charCodeAt(end);
-      // Beyond the text there is NaN, which is not smaller either.
-      node = unit < ASCII ? (next[node * ASCII + unit] as number) : 0;
-      if (node === 0) return to;
+    let node = pair;
+    for (let end = at + 2; node !== 0; end++) {
       for (const find of this.#found[node] as FindAt[])
         for (const each of find(text, at)) {
           finds.push(each);
           to = Math.max(to, each.to);
         }
+      const unit = text.charCodeAt(end);
+      // Beyond the text there is NaN, which is not smaller either.
+      node = unit < ASCII ? (next[node * ASCII + unit] as number) : 0;
     }
+    return to;
   }
 }
 const ASCII = 128;
+const PAIR = ASCII * ASCII - 1;
 
 let prefixes: Prefixes | null = null;
 
