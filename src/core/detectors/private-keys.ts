@@ -8,9 +8,12 @@ const HEADER =
 const FOOTER = /-----END[ %+A-Z0-9]{1,60}-----/y;
 /** A line of a key is longer than any word that describes one. */
 const LINE = /(?:[0-9A-Za-z+/]|\\\/|%2[BbFf]|\\u002[BbFf]){40}/;
-/** What may stand between the lines of a key whose end is missing. */
+/**
+ * What may stand between the lines of a key whose end is missing. It never goes beyond the beginning of another key, so that
+ * no part of a text is read for several keys.
+ */
 const LINES =
-  /(?:(?:[0-9A-Za-z+/=]|\\\/|%2[BbFf]|%3[Dd]|\\u00[23][BbDdFf]){16,}|[A-Za-z-]{1,20}: [^\r\n\\]{1,80}|\\[nr]|%0[AaDd]|[\s"',])*/y;
+  /(?:(?:[0-9A-Za-z+/=]|\\\/|%2[BbFf]|%3[Dd]|\\u00[23][BbDdFf]){16,}|[A-Za-z-]{1,20}: (?:(?!-----)[^\r\n\\]){1,80}|\\[nr]|%0[AaDd]|[\s"',])*/y;
 const MAX_BODY = 65_536;
 
 export function findPrivateKey(text: string, at: number): Find[] {
@@ -22,9 +25,19 @@ export function findPrivateKey(text: string, at: number): Find[] {
   FOOTER.lastIndex = end;
   if (end > start && FOOTER.test(text))
     return LINE.test(text.slice(start, end)) ? [{ from: at, to: FOOTER.lastIndex }] : [];
-  LINES.lastIndex = start;
-  const [lines = ''] = LINES.exec(text) ?? [];
-  // What closes a quotation stays.
-  const to = start + lines.replace(/(?:\\[nr]|[\s"',])+$/, '').length;
-  return LINE.test(lines) ? [{ from: at, to }] : [];
+  LINES.lastIndex = 0;
+  const [lines = ''] = LINES.exec(text.slice(start, start + MAX_BODY)) ?? [];
+  return LINE.test(lines) ? [{ from: at, to: start + endOf(lines) }] : [];
 }
+
+/** Where the last line ends. What closes a quotation stays. It looks from behind, because `+$` would begin at each blank. */
+function endOf(lines: string): number {
+  let to = lines.length;
+  while (to > 0) {
+    if (BETWEEN.test(lines[to - 1] as string)) to--;
+    else if (to > 1 && /[nr]/.test(lines[to - 1] as string) && lines[to - 2] === '\\') to -= 2;
+    else break;
+  }
+  return to;
+}
+const BETWEEN = /[\s"',]/;

@@ -16,10 +16,11 @@ const NONE: readonly Find[] = [];
 /** What stands before a prefix is no longer than this. */
 const MAX_BEFORE = 76;
 
-/** Whether a longer word may go on to the place over a `-` or `_`. */
-function isInWord(text: string, at: number): boolean {
-  const before = text[at - 1];
-  return (before === '-' || before === '_') && at >= 2 && isLetterOrDigit(text.charCodeAt(at - 2));
+/** Whether a longer word may go on to the place over `-` and `_`, however many there are. */
+export function isInWord(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text[before] === '-' || text[before] === '_') before--;
+  return before >= 0 && before < at - 1 && isLetterOrDigit(text.charCodeAt(before));
 }
 
 function finderOf(format: SecretFormat, prefix: string): FindAt {

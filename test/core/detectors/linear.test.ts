@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test';
 import { DETECTORS } from '../../../src/core/detectors/detectors.ts';
 import { opens } from '../../../src/core/detectors/edges.ts';
 import { SECRET_FORMATS, type SecretFormat } from '../../../src/core/detectors/secret-formats.ts';
+import { findSecrets, isInWord } from '../../../src/core/detectors/secrets.ts';
 import { stepsOf } from './steps.ts';
 
 /** Texts that are made to be expensive: beginnings of everything that is looked for, repeated, with what may follow. */
@@ -64,8 +65,7 @@ function steps(text: string, { prefixes, shape, named, apart, before }: SecretFo
   for (const prefix of prefixes)
     for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, at + 1)) {
       count += 1 + (before === undefined ? 0 : 76);
-      const isInWord = /[-_]/.test(text[at - 1] ?? '') && /[0-9A-Za-z]/.test(text[at - 2] ?? '');
-      if (!named && before === undefined && (!opens(text, at) || (apart && isInWord))) continue;
+      if (!named && before === undefined && (!opens(text, at) || (apart && isInWord(text, at)))) continue;
       count += stepsOf(shape, text, at + prefix.length);
     }
   return count;
@@ -76,7 +76,7 @@ const AT_THE_END = 100_000;
 
 test('with twice as much of a hostile text there are twice as many steps, and never more than 250 for a character', () => {
   for (const part of HOSTILE)
-    for (const fill of ['', 'a'.repeat(40), '-', '=']) {
+    for (const fill of ['', 'a'.repeat(40), '-', '_-', '=']) {
       const short = (part + fill).repeat(Math.ceil(2_000 / (part + fill).length));
       const long = short + short;
       for (const format of SECRET_FORMATS) {
@@ -96,6 +96,22 @@ test('what is not bounded begins nowhere within its own characters', () => {
     'GitHub token',
     'GitLab token',
   ]);
+});
+
+// With quadratic work, each of these would take hours.
+test.each([
+  ['keys in the headers of keys', '-----BEGIN PRIVATE KEY-----\na: '.repeat(160_000)],
+  ['blanks in a key', `-----BEGIN PRIVATE KEY-----${`${' '.repeat(60_000)}${'A'.repeat(60)}`.repeat(80)}`],
+  ['tokens in the tail of tokens', 'eyJ_-'.repeat(1_000_000)],
+])('5 MiB of %s are looked at', (_, text) => {
+  expect(findSecrets(text)).toBeArray();
+});
+
+test('a key whose end is missing is found, however much follows', () => {
+  const lines = `${'Ab1+'.repeat(16)}\n`;
+  const [find] = findSecrets(`-----BEGIN PRIVATE KEY-----\n${lines.repeat(80_000)}`);
+  expect(find?.from).toBe(0);
+  expect(find?.to).toBeGreaterThan(60_000);
 });
 
 test.each(Object.keys(DETECTORS))('%s: 5 MiB of hostile texts are looked at', name => {
