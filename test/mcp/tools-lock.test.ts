@@ -36,7 +36,13 @@ for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
     const before = await startService({ engine });
     const odd = 'née "x" #';
     const world = await Reviewing.start(before);
-    const tools = [tool('a'), tool('b'), tool(odd), tool('hides', { description: 'Does\u200b it.' })];
+    const tools = [
+      tool('a'),
+      tool('b'),
+      tool(odd),
+      tool('hides', { description: 'Does\u200b it.' }),
+      tool('names', { description: 'Use strict__a.' }),
+    ];
     const up = await world.connect('up', tools);
     const strict = await world.connect('strict', [tool('a'), tool('b')], 'reviewed');
     const names = (await world.client.tools()).map(each => each.name);
