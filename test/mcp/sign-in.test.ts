@@ -16,9 +16,10 @@ import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns, SignInNeeded } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { acceptOfTool } from '../../src/guard/tool-servers/accept.ts';
-import { connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
+import { connectServer, connectTool } from '../../src/guard/tool-servers/connected-tools.ts';
 import { definitionDigest } from '../../src/guard/tool-servers/definitions.ts';
 import { editTool } from '../../src/guard/tool-servers/edit-tool.ts';
+import { makeToolServer } from '../../src/guard/tool-servers/tool-servers.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
@@ -480,6 +481,45 @@ test('the connections of people are bounded, and one that was given up ends with
   now += 11 * MINUTE;
   services.hub.closeIdle();
   expect(services.hub.personal).toBe(0);
+});
+
+test('a server that keys share has one connection of each person for all of them, who is told there of the sign-in', async () => {
+  const shared = await makeToolServer(deps, 'admin', RULES, {
+    name: 'both',
+    transport: 'http',
+    target: server.url,
+    headers: null,
+    oauth: { as: 'person' },
+  });
+  const [ann, bob] = [await newPerson(), await newPerson()];
+  const firstKey = keyId;
+  keyId = await newKey();
+  for (const key of [firstKey, keyId]) await connectServer(deps, 'admin', key, { toolServerId: shared.id });
+  const told: string[] = [];
+  for (const key of [firstKey, keyId]) {
+    await services.hub.of(key, ann.personId);
+    services.hub.onListChanged(key, () => told.push(`ann ${key}`), ann.personId);
+    services.hub.onListChanged(key, () => told.push(`bob ${key}`), bob.personId);
+  }
+  await signIn(signIns, shared, { personId: ann.personId });
+  expect(told.sort()).toEqual([`ann ${firstKey}`, `ann ${keyId}`].sort());
+  const connections = async (personId: string) =>
+    Promise.all(
+      [firstKey, keyId].map(async key => {
+        const found = (await services.hub.of(key, personId)).find(
+          each => each.tool.toolServerId === shared.id,
+        );
+        await found?.upstream.connect().catch(() => {});
+        return found?.upstream;
+      }),
+    );
+  const [here, there] = await connections(ann.personId);
+  expect(here).toBe(there!);
+  // The other one is that of the first key's own server.
+  expect([here?.health.state, services.hub.personal]).toEqual(['ready', 2]);
+  const [his] = await connections(bob.personId);
+  expect(his).not.toBe(here!);
+  expect(his?.condition).toBe('sign_in_needed');
 });
 
 test('a changed address ends the sign-ins at once, and no token reaches another server', async () => {

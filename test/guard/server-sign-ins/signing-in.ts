@@ -53,7 +53,7 @@ export async function begin(
 /** Goes to the server's pages and back; returns the answer that the callback gets, and the browser's cookie. */
 export async function visit(
   signIns: ServerSignIns,
-  tool: ConnectedTool,
+  tool: ToolSource,
   { personId = null, login = 'ann' }: { personId?: string | null; login?: string } = {},
 ): Promise<{ answer: URLSearchParams; browser: string; url: string }> {
   const { url, browser } = await begin(signIns, tool, personId);
@@ -63,7 +63,7 @@ export async function visit(
 
 export async function signIn(
   signIns: ServerSignIns,
-  tool: ConnectedTool,
+  tool: ToolSource,
   who: { personId?: string | null; login?: string } = {},
 ): Promise<void> {
   const { answer, browser } = await visit(signIns, tool, who);
