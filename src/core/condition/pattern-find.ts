@@ -3,11 +3,12 @@
 // is: one walk from the end notes where a match can be completed, and one from the start follows those that begin. Finds
 // that overlap are one; finds that only touch are two.
 
+import type { Spent } from '../detectors/find.ts';
 import { ConditionFault } from './fault.ts';
 import { Edges } from './pattern-edges.ts';
 import { assertions, newProgram, type Program, RUNE } from './pattern-program.ts';
 
-/** The most instructions that are looked at for one text beyond what is remembered; it takes about a tenth of a second. */
+/** The most instructions that are looked at for one result beyond what is remembered; it takes about a tenth of a second. */
 const MOST_WORK = 4_000_000;
 /** The instructions of all remembered states of a pattern, between two texts. */
 const MAX_REMEMBERED = 20_000;
@@ -17,8 +18,8 @@ const AROUND = 64;
 const KINDS = 0x110000;
 
 export interface Searcher {
-  /** In UTF-16 units; null if the text takes too much work. */
-  (text: string): { from: number; to: number }[] | null;
+  /** In UTF-16 units; null if the text takes too much work, with what was spent on others before. */
+  (text: string, spent?: Spent): { from: number; to: number }[] | null;
   /** How many instructions its program has. */
   readonly size: number;
 }
@@ -29,9 +30,9 @@ export function compileSearcher(pattern: string): Searcher {
   const edges = new Edges(program);
   if (edges.matchesNothing()) throw new ConditionFault('the pattern matches an empty text', 0);
   let search: Search | null = null;
-  const find = (text: string) => {
+  const find = (text: string, spent: Spent = { work: 0 }) => {
     search ??= new Search(program, edges);
-    return search.find(text);
+    return search.find(text, spent);
   };
   return Object.assign(find, { size: program.numInst() });
 }
@@ -77,11 +78,13 @@ class Search {
       if (program.getInst(each).op >= RUNE) this.#takes.push(each);
   }
 
-  find(text: string): { from: number; to: number }[] | null {
+  find(text: string, spent: Spent): { from: number; to: number }[] | null {
     if (this.#remembered > MAX_REMEMBERED) this.#forget();
-    this.#work = 0;
+    this.#work = spent.work;
     const states = this.#completions(text);
-    return states === null ? null : this.#follow(text, states);
+    const finds = states === null ? null : this.#follow(text, states);
+    spent.work = this.#work;
+    return finds;
   }
 
   #forget(): void {

@@ -5,8 +5,13 @@ export interface Find {
   readonly to: number;
 }
 
+/** The work that was done so far for the texts of a result, where it has to be bounded. */
+export interface Spent {
+  work: number;
+}
+
 /** Finds all of something in a text, in order and without overlaps, in linear time; null if that is too much work. */
-export type FindIn = (text: string) => Find[] | null;
+export type FindIn = (text: string, spent?: Spent) => Find[] | null;
 
 /** Something that is found under a name. */
 export interface Finder {

@@ -90,10 +90,12 @@ function isTooLarge(parts: readonly Part[]): boolean {
 /** What is found in each part; null if that is too much work. */
 function findIn(parts: readonly Part[], finders: readonly Finder[]): NamedFinds[][] | null {
   const found: NamedFinds[][] = [];
+  // What a pattern may take is for the whole, or else many short texts would take many times as much.
+  const spent = finders.map(() => ({ work: 0 }));
   for (const { text } of parts) {
     let here = NOTHING;
-    for (const { name, findIn } of finders) {
-      const finds = findIn(text);
+    for (const [at, { name, findIn }] of finders.entries()) {
+      const finds = findIn(text, spent[at]!);
       if (finds === null) return null;
       if (finds.length === 0) continue;
       if (here === NOTHING) here = [];

@@ -270,6 +270,21 @@ describe('bounds', () => {
     expect(seen).toEqual({ result: withheld(LARGE), outcome: WITHHELD, marks: ['m'] });
   });
 
+  test('the work of a pattern counts for all texts of a result together', () => {
+    const entries: ResultEntry[] = [{ tool: '*', hide: { pattern: '[abc]{30}a[abc]{30}c', as: 'x' } }];
+    let seed = 1;
+    const drawn = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return 'abc'[seed % 3];
+    };
+    const texts = Array.from({ length: 500 }, () => ({
+      type: 'text',
+      text: Array.from({ length: 1000 }, drawn).join(''),
+    }));
+    expect(looked(entries, { content: texts.slice(0, 1) }).outcome.withheld).toBe(false);
+    expect(looked(entries, { content: texts }).result).toEqual(withheld(LARGE));
+  });
+
   test('bytes count and not characters; names and decoded blobs count too', () => {
     expect(looked(HIDE, text('ä'.repeat(3 * MIB))).outcome.withheld).toBe(true);
     expect(looked(HIDE, text('ä'.repeat(2 * MIB))).outcome.withheld).toBe(false);
