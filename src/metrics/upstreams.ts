@@ -1,4 +1,4 @@
-// How the upstreams of this replica do, as numbers: Connected Tools are named by those who use them.
+// How the upstreams of this replica do, as numbers. A server that keys share counts once.
 
 import type { MetricFamily } from '../core/wire/metric.ts';
 import { by, gauge } from './family.ts';
@@ -7,7 +7,7 @@ export function upstreamFamilies(conditions: Record<string, number>): MetricFami
   return [
     gauge(
       'toolgate_upstreams',
-      'Connected Tools in use on this replica, by state.',
+      'Tool servers in use on this replica, by state.',
       by('state', Object.entries(conditions)),
     ),
   ];
