@@ -108,9 +108,11 @@ async function acceptAll(
 ): Promise<void> {
   const by = actor.replace(/^operator:/, '');
   const at = deps.now();
-  const others: string[] = [];
-  for (const { name, digest } of tools)
-    if (!(await acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at }))) others.push(name);
+  // Together, because calls of the server wait for as long as this takes.
+  const accepted = await Promise.all(
+    tools.map(({ name, digest }) => acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at })),
+  );
+  const others = tools.filter((_, index) => !accepted[index]).map(each => each.name);
   if (others.length > 0) throw changedMeanwhile(others);
 }
 
