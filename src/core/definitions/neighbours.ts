@@ -39,7 +39,7 @@ export function neighboursOf(servers: readonly ToolNames[]): Neighbours {
   return { bySkeleton, servers: servers.map(named) };
 }
 
-function named({ serverName, toolNames }: ToolNames): NamedServer {
+export function named({ serverName, toolNames }: ToolNames): NamedServer {
   const names = new Set(toolNames.map(name => name.toLowerCase()));
   const lengths = [...new Set([...names].map(name => name.length))];
   return { serverName, prefix: (serverName + SEPARATOR).toLowerCase(), names, lengths };

@@ -5,7 +5,7 @@ import { SEPARATOR } from '../text/name.ts';
 import type { JsonObject } from '../wire/json.ts';
 import type { Finder, Looked } from './finding.ts';
 import { JoinedTexts } from './joined-texts.ts';
-import type { NamedServer } from './neighbours.ts';
+import { type NamedServer, NO_NEIGHBOURS, named, type ToolNames } from './neighbours.ts';
 import { type Place, placeName, placesOf, pointerTo } from './places.ts';
 import { quoted, quotedAscii, spelledOut } from './quoted.ts';
 import { skeletonOf } from './skeleton.ts';
@@ -16,6 +16,13 @@ export function mayNameTools(definition: JsonObject): boolean {
 }
 
 const hasSeparator = ({ text }: Place) => text.includes(SEPARATOR);
+
+/** Whether a text of it has the full name of a tool of these servers. No skeletons are made for that. */
+export function hasFullName(definition: JsonObject, servers: readonly ToolNames[]): boolean {
+  const neighbours = { ...NO_NEIGHBOURS, servers: servers.map(named) };
+  for (const _ of fullNames({ definition, places: placesOf(definition), neighbours })) return true;
+  return false;
+}
 
 export const shadowsIn: Finder = function* (looked) {
   yield* lookAlikes(looked);

@@ -3,9 +3,8 @@
 
 import { heldFor } from '../../core/definitions/held.ts';
 import { type Look, readLook } from '../../core/definitions/look.ts';
-import { neighboursOf, type ToolNames } from '../../core/definitions/neighbours.ts';
-import { placesOf } from '../../core/definitions/places.ts';
-import { shadowsIn } from '../../core/definitions/shadows.ts';
+import type { ToolNames } from '../../core/definitions/neighbours.ts';
+import { hasFullName } from '../../core/definitions/shadows.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
 import {
   type LookAlike,
@@ -88,12 +87,7 @@ export class HeldKeys {
         servers.set(same, { serverName, toolNames: await this.#namesOf(sourceId), keys: [each] });
       else known.keys.push(each);
     }
-    const places = placesOf(definition);
-    return [...servers.values()].filter(server => {
-      const neighbours = { ...neighboursOf([server]), bySkeleton: new Map() };
-      for (const _ of shadowsIn({ definition, places, neighbours })) return true;
-      return false;
-    });
+    return [...servers.values()].filter(server => hasFullName(definition, [server]));
   }
 
   #namesOf(sourceId: string): Promise<string[]> {
