@@ -7,7 +7,7 @@ import type { JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { ToolSource } from '../store/tool-servers.ts';
 import { negotiate } from './negotiate.ts';
-import type { RpcResponse } from './protocol.ts';
+import { MAX_REPEATED, type RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
 import { StillStarting, tooSlow } from './slow-start.ts';
 import { after } from './time-limit.ts';
@@ -110,11 +110,12 @@ export class Upstream {
 
   /**
    * The error for a request of our own that the upstream refused. It reaches logs and operators, so a server to which we
-   * sign in is not quoted: it may repeat the token that it was sent.
+   * sign in is not quoted: it may repeat the token that it was sent. No other is quoted at length: every list of servers
+   * shows its words.
    */
   refusal(what: string, error: RpcResponse['error']): UpstreamError {
     const said = this.#signIn === null ? error?.message : `error ${error?.code}`;
-    return new UpstreamError(`the upstream refused ${what}: ${said ?? 'no reason'}`);
+    return new UpstreamError(`the upstream refused ${what}: ${said?.slice(0, MAX_REPEATED) ?? 'no reason'}`);
   }
 
   /** Waits until the upstream is connected. Throws if that fails. */

@@ -6,6 +6,8 @@ import { sql, until } from '../support/faults.ts';
 import {
   type Answering,
   connect,
+  error,
+  type Heard,
   LegacyClient,
   RecordingUpstream,
   startWithStdio,
@@ -134,6 +136,29 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       expect((await tried([named('one-more')])).ok).toBe(false);
       // Those that are known are compared as before.
       expect((await tried(many(2000))).ok).toBe(true);
+      await upstream.stop();
+    });
+
+    test('what a server says in place of its tools is shown and logged in a few words', async () => {
+      const upstream = new RecordingUpstream();
+      const { keyId } = await service.newKey(ALLOW);
+      const id = await connect(service, keyId, 'bad', upstream.url);
+      const refuses = (heard: Heard) => error(heard, -32000, `Sorry! ${'x'.repeat(MIB)}`);
+      const logged = service.output.length;
+      for (const [method, what] of [
+        ['tools/list', 'tools/list'],
+        ['initialize', 'to initialize'],
+      ] as const) {
+        upstream.options.others = { [method]: refuses };
+        if (method === 'initialize') upstream.sessions.clear();
+        const tested = await service.admin('POST', `/keys/${keyId}/connected-tools/${id}/test`);
+        expect(tested.body.error).toContain(`refused ${what}: Sorry! xxx`);
+        const listed = await service.admin('GET', `/keys/${keyId}/connected-tools`);
+        expect(listed.body.connectedTools[0].health.error).toBe(tested.body.error);
+        expect(listed.text.length).toBeLessThan(5000);
+      }
+      await until('it is logged', () => service.output.slice(logged).includes('refused tools/list: Sorry!'));
+      expect(service.output.length - logged).toBeLessThan(50_000);
       await upstream.stop();
     });
 
