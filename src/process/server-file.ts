@@ -79,8 +79,14 @@ export class ServerFileReader {
 
   #ignoredOf(next: Config): string[] {
     const names = [...(Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]), 'channels', 'shipping'] as const;
-    return names.filter(name => !isDeepStrictEqual(this.#config[name], next[name]));
+    const [now, then] = [comparable(this.#config), comparable(next)];
+    return names.filter(name => !isDeepStrictEqual(now[name], then[name]));
   }
+}
+
+/** Of a lock file that was read twice, the functions differ. */
+function comparable({ toolsLock, ...rest }: Config) {
+  return { ...rest, toolsLock: toolsLock && [toolsLock.path, toolsLock.tools] };
 }
 
 const NO_FILE = 'There is no server file: make a toolgate.yaml, or name one in TOOLGATE_CONFIG.';

@@ -167,11 +167,18 @@ describe('a file that stops the start', () => {
 });
 
 test('an empty file accepts nothing', async () => {
-  const service = await startService({ env: { TOOLGATE_TOOLS_LOCK: written('\ufeff\n# nothing yet\n') } });
+  const [lock, config] = [written('\ufeff\n# nothing yet\n'), written('stdioServers: {}\n')];
+  const env = { TOOLGATE_TOOLS_LOCK: lock, TOOLGATE_CONFIG: config };
+  const service = await startService({ env });
   const world = await Reviewing.start(service);
   await world.connect('up', [tool('a')]);
   expect(await world.call('up__a')).toBe('pending');
   expect(await acceptedTools(service)).toEqual([]);
+  // It needs a restart when it has changed, and only then.
+  const ignored = async () => (await service.admin('POST', '/server-file/reload')).body.ignored;
+  expect(await ignored()).toEqual([]);
+  writeFileSync(lock, `up a ${'0'.repeat(64)}\n`);
+  expect(await ignored()).toEqual(['toolsLock']);
   expect(outcomeOf(await (await LegacyClient.open(service, world.key)).call('up__a'))).toBe('pending');
   await world.end();
   await service.close();
