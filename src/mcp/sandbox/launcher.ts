@@ -7,6 +7,7 @@ import { CannotConfine, restrictFilesAndMore } from './landlock.ts';
 import { addressOf, cString, cStrings, errno, libc, systemCall } from './libc.ts';
 import { readLine, send } from './messages.ts';
 import { LEFT_TO_THE_SERVICE, type Plan, TALK } from './plan.ts';
+import { numberOf } from './system-calls.ts';
 
 const PR_SET_PDEATHSIG = 1;
 const PR_CAPBSET_DROP = 24;
@@ -18,7 +19,10 @@ const SIGPIPE = 13;
 const SIGXFSZ = 25;
 const SIG_DFL = 0;
 const RLIMIT_DATA = 2;
+const RLIMIT_STACK = 3;
 const RLIMIT_CORE = 4;
+/** What the stack of a process may grow to, as most systems have it anyway. */
+const STACK_BYTES = 8 * 1024 * 1024;
 const CLOSE_RANGE = 436;
 const CLOSE_RANGE_CLOEXEC = 4;
 const CAPGET = process.arch === 'arm64' ? 90 : 125;
@@ -63,6 +67,7 @@ function become(plan: Plan & { supervisor: number }): void {
   const env = cStrings(Object.entries(plan.env).map(([name, value]) => `${name}=${value}`));
   const program = cString(plan.program);
   limit(RLIMIT_CORE, 0);
+  if (plan.memory !== null) limitStack();
   if (plan.filter) send(TALK, JSON.stringify({ kind: 'ready' }), installFilter(plan));
   // This is the last step, because our own runtime needs more than a command may have.
   if (plan.memory !== null) limit(RLIMIT_DATA, plan.memory);
@@ -125,6 +130,15 @@ export function installFilter(plan: Filtered): number | null {
   if (result === -EINVAL && plan.asks) result = install(WITH_LISTENER);
   if (result < 0) throw new CannotConfine(`the seccomp filter was refused (error ${-result})`);
   return plan.asks ? result : null;
+}
+
+/** RLIMIT_DATA does not count the stack, whose limit every process may raise as far as this one lets it. */
+function limitStack(): void {
+  const both = new BigUint64Array(2);
+  if (systemCall(numberOf('prlimit64') as number, 0, RLIMIT_STACK, 0, addressOf(both)) < 0)
+    throw new CannotConfine('the limit of the stack cannot be read');
+  const now = both[0] as bigint;
+  limit(RLIMIT_STACK, now < STACK_BYTES ? Number(now) : STACK_BYTES);
 }
 
 function limit(what: number, value: number): void {

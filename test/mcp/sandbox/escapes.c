@@ -221,6 +221,12 @@ static int mapped_later(size_t bytes) {
   return at == MAP_FAILED ? errno : over(mprotect(at, bytes, PROT_READ | PROT_WRITE));
 }
 
+/* The stack of the first thread grows as far as its limit, which a process may raise for itself. */
+static int stack(size_t size) {
+  struct rlimit both = {size, size};
+  return over(setrlimit(RLIMIT_STACK, &both));
+}
+
 static int in_memory_file(size_t bytes) {
   int file = syscall(SYS_memfd_create, "memory", 0);
   return file < 0 ? errno : over(ftruncate(file, bytes));
@@ -316,6 +322,7 @@ static int attempt(char **args) {
   if (IS("memory-shared")) return mapped((size_t)pid << 20, MAP_SHARED);
   if (IS("memory-below")) return mapped((size_t)pid << 20, MAP_PRIVATE | MAP_GROWSDOWN);
   if (IS("memory-later")) return mapped_later((size_t)pid << 20);
+  if (IS("memory-stack")) return stack((size_t)pid << 20);
   if (IS("memory-file")) return in_memory_file((size_t)pid << 20);
   if (IS("memory-segment")) return in_segment((size_t)pid << 20);
   if (IS("escaped-child")) return escaped_child(first);
