@@ -137,8 +137,9 @@ export function listToolServerUses(db: Queries, id: string, limit: number): Prom
   );
 }
 
-export async function countToolServerUses(db: Queries, id: string): Promise<number> {
-  const [row] = await db.all<{ count: number }>(`SELECT count(*) AS count ${USES}`, [id]);
+/** A key may have the same server under several names. */
+export async function countKeysOf(db: Queries, id: string): Promise<number> {
+  const [row] = await db.all<{ count: number }>(`SELECT count(DISTINCT k.id) AS count ${USES}`, [id]);
   return Number(row?.count ?? 0);
 }
 

@@ -137,7 +137,7 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'shared tool servers': db => toolServers.listToolServers(db, 51, ''),
   'a tool server by its name': db => toolServers.findToolServerByName(db, 'server 7'),
   'keys that name a tool server': db => toolServers.listToolServerUses(db, serverAt(7), 51),
-  'how many keys name a tool server': db => toolServers.countToolServerUses(db, serverAt(7)),
+  'how many keys name a tool server': db => toolServers.countKeysOf(db, serverAt(7)),
   'a sign-in to a server': db => servers.findServerSignIn(db, idAt(NOW, 7), ''),
   'a person’s sign-ins to servers': db => servers.listServerSignIns(db, 'person-7'),
   'a ticket to a server': db => servers.findServerTicket(db, 'hash 7', NOW),

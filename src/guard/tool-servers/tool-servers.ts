@@ -4,7 +4,7 @@
 import { GuardError } from '../../core/errors.ts';
 import { UniqueViolation } from '../../store/engine/db.ts';
 import {
-  countToolServerUses,
+  countKeysOf,
   findToolServer,
   insertToolServer,
   listToolServerUses,
@@ -76,8 +76,8 @@ export async function deleteToolServer(deps: Deps, actor: Actor, id: string): Pr
   await deps.db.transaction({ exclusive: [toolServerLock(id)] }, async tx => {
     const server = await findToolServer(tx, id);
     if (server === null) throw noSuchToolServer();
-    const uses = await countToolServerUses(tx, id);
-    if (uses > 0) throw inUse(uses, await listToolServerUses(tx, id, MOST_NAMED));
+    const keys = await countKeysOf(tx, id);
+    if (keys > 0) throw inUse(keys, await listToolServerUses(tx, id, MOST_NAMED));
     await removeToolServer(tx, id);
     await recordChange(tx, deps, actor, 'tool-server.delete', id, { name: server.name });
   });
@@ -86,12 +86,12 @@ export async function deleteToolServer(deps: Deps, actor: Actor, id: string): Pr
 
 const MOST_NAMED = 5;
 
-function inUse(uses: number, first: readonly { keyName: string }[]): GuardError {
-  const names = first.map(each => JSON.stringify(each.keyName)).join(', ');
-  const more = uses > first.length ? ` and ${uses - first.length} more` : '';
+function inUse(keys: number, first: readonly { keyId: string; keyName: string }[]): GuardError {
+  const named = new Map(first.map(each => [each.keyId, JSON.stringify(each.keyName)]));
+  const more = keys > named.size ? ` and ${keys - named.size} more` : '';
   return new GuardError(
     'conflict',
-    `Connected Tools of these keys name this tool server: ${names}${more}. Remove those first.`,
+    `Connected Tools of these keys name this tool server: ${[...named.values()].join(', ')}${more}. Remove those first.`,
   );
 }
 

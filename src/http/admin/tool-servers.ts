@@ -9,7 +9,7 @@ import {
   noSuchToolServer,
 } from '../../guard/tool-servers/tool-servers.ts';
 import {
-  countToolServerUses,
+  countKeysOf,
   findToolServer,
   listToolServers,
   listToolServerUses,
@@ -169,5 +169,5 @@ export async function showServer(
   const { services } = incoming;
   const connected = await services.mcp.hub.findServer(server.id);
   const shown = await showSource(services, server, connected?.upstream ?? null, seesAll(incoming));
-  return { ...shown, keys: await countToolServerUses(services.deps.db, server.id) };
+  return { ...shown, keys: await countKeysOf(services.deps.db, server.id) };
 }

@@ -196,6 +196,9 @@ for (const engine of await engines()) {
         trust: 'first',
       });
       await link(keys[1].keyId, server.id, 'mine');
+      const again = await link(keys[1].keyId, server.id, 'twice');
+      expect((await servers('GET', `/${server.id}`)).body.keys).toBe(2);
+      await tools(keys[1].keyId, 'DELETE', `/${again.id}`);
       const clients = [
         await LegacyClient.open(service, keys[0].key),
         await LegacyClient.open(service, keys[1].key),
