@@ -42,7 +42,9 @@ export function readServerFile(
   try {
     content = parseYaml(readFileSync(file, 'utf8')) ?? {};
   } catch (error) {
-    throw new ConfigError(`${file} cannot be read: ${(error as Error).message.split('\n')[0]}`);
+    // An error of the parser ends its first line with a colon, behind which it quotes the file.
+    const what = (error as Error).message.split('\n')[0]?.replace(/:$/, '.');
+    throw new ConfigError(`${file} cannot be read: ${what}`);
   }
   if (!isObject(content)) throw new ConfigError(`${file}: expected settings as "name: value" lines.`);
   const { stdioServers, channels, shipping, ...rest } = content;

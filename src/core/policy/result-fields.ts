@@ -50,7 +50,9 @@ function hiddenFaults(value: unknown) {
   if (typeof value !== 'string') return pattern.faults(value);
   if (isDetector(value)) return [];
   const meant = didYouMean(value, DETECTOR_NAMES);
-  return single(`is no detector; known: ${DETECTOR_NAMES.join(', ')}${meant && `.${meant}`}`);
+  return single(
+    `names the unknown detector ${JSON.stringify(value)}; known: ${DETECTOR_NAMES.join(', ')}.${meant}`,
+  );
 }
 
 const one = { anyOf: [{ type: 'string', enum: DETECTOR_NAMES }, pattern.schema] };
