@@ -30,7 +30,7 @@ function definitionLines({ definition }: ReviewedTool): string[] {
 
 const COLOURS = { ' ': 'reset', '-': 'red', '+': 'green' } as const;
 
-function differenceLines(io: IO, difference: NonNullable<ReviewedTool['difference']>): string[] {
+export function differenceLines(io: IO, difference: NonNullable<ReviewedTool['difference']>): string[] {
   return difference.map(each =>
     'count' in each
       ? `… ${each.count} ${each.count === 1 ? 'line' : 'lines'}`

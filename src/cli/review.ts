@@ -122,7 +122,9 @@ function requireNames(names: readonly string[], { all, digest }: AcceptOptions, 
   if (digest === undefined) return;
   if (names.length !== 1) throw usageError('--digest goes with one tool.');
   if (!/^[0-9a-f]{64}$/.test(digest))
-    throw usageError(`A digest has 64 hexadecimal digits; \`${show}\` prints that of a tool that is named.`);
+    throw usageError(
+      `A digest has 64 hexadecimal digits; \`${show}\` prints it, with the name of the tool behind.`,
+    );
 }
 
 async function chosen(
@@ -146,7 +148,7 @@ async function lookedAt(
 ): Promise<boolean> {
   if (!yes && (!io.stdin.isTTY || json))
     throw usageError(
-      `Nobody can be asked here: look at what \`${show}\` prints of a tool that is named, and give its --digest, or add --yes.`,
+      `Nobody can be asked here: give the --digest that \`${show}\` prints with the name of a tool behind, or add --yes.`,
     );
   if (!json) for (const each of tools) showTool(io, each);
   if (yes) return true;

@@ -14,7 +14,11 @@ export function connectCommand(io: IO): Command {
     'toolgate servers connect github --key ci',
     'toolgate servers connect github --key ci --name hub   # its tools are hub__…',
   ];
-  const made = command('connect', 'Give a key the tools of a tool server.', examples)
+  const made = command(
+    'connect',
+    'Give a key the tools of a tool server. `toolgate tools remove` takes them away again.',
+    examples,
+  )
     .argument('<server>', 'the tool server, by name or id')
     .requiredOption('--key <key>', 'the key, by name or id')
     .option('--name <name>', 'prefix of its tools for this key, if not the server’s name');

@@ -4,7 +4,7 @@
 import type { Command } from 'commander';
 import type { WholeToolServer } from '../../core/api/resources.ts';
 import { visible } from '../../core/text/visible.ts';
-import { targetOf } from '../connected-tools.ts';
+import { healthOf, targetOf } from '../connected-tools.ts';
 import { command } from '../help.ts';
 import type { IO } from '../io.ts';
 import { printJson, quoted } from '../print.ts';
@@ -54,7 +54,7 @@ export function showCommand(io: IO): Command {
 const MOST_KEYS = 20;
 
 function linesOf(server: WholeToolServer): string[][] {
-  const { health, uses } = server;
+  const { uses } = server;
   const keys = uses
     .slice(0, MOST_KEYS)
     .map(({ keyName, name }) =>
@@ -66,7 +66,7 @@ function linesOf(server: WholeToolServer): string[][] {
     ['ID', server.id],
     ['TARGET', `${targetOf(server)} (${server.transport})`],
     ['TRUST', server.trust],
-    ['HEALTH', health.error === null ? health.state : `${health.state}: ${visible(health.error)}`],
+    ['HEALTH', healthOf(server)],
     ['SIGN-IN', signInOf(server)],
     ['KEYS', [...keys, ...more].join(', ') || 'none'],
   ];

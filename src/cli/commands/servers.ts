@@ -3,9 +3,9 @@
 // server file, servers-keys.ts which keys have one, and servers-sign-in.ts the sign-in of all of them.
 
 import type { Command } from 'commander';
-import type { ToolServer, ToolTest, WholeToolServer } from '../../core/api/resources.ts';
+import type { WholeToolServer } from '../../core/api/resources.ts';
 import { visible } from '../../core/text/visible.ts';
-import { targetOf } from '../connected-tools.ts';
+import { healthOf, targetOf, test } from '../connected-tools.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { command, group } from '../help.ts';
 import { type IO, say } from '../io.ts';
@@ -72,10 +72,6 @@ function listCommand(io: IO): Command {
   });
 }
 
-function healthOf({ health }: ToolServer): string {
-  return health.error === null ? health.state : `${health.state}: ${visible(health.error)}`;
-}
-
 function testCommand(io: IO): Command {
   const what = 'Connect to a tool server now, and list what it offers.';
   const made = command('test', what, ['toolgate servers test github']).argument(
@@ -85,17 +81,13 @@ function testCommand(io: IO): Command {
   return withAdmin(made).action(async (nameOrId: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
     const { path, server } = await foundServer(http, nameOrId);
-    const tried = await http.post<ToolTest>(`${path}/test`);
-    if (options.json) printJson(io, tried);
-    else for (const each of tried.tools) io.stdout.write(`${visible(each)}\n`);
-    if (!tried.ok)
-      throw new CliError(
-        EXIT.failed,
-        `"${server.name}" (${targetOf(server)}) cannot be used: ${visible(tried.error ?? 'no reason')}.`,
-      );
+    await test(io, http, path, server, options.json);
     if (options.json) return;
     const word = quoted(server.name);
-    say(io, `Look at them: toolgate servers show ${word}. Accept them: toolgate servers accept ${word}`);
+    say(
+      io,
+      `Look at them: toolgate servers show ${word}. Accept them: toolgate servers accept ${word} --all`,
+    );
   });
 }
 

@@ -2,11 +2,11 @@
 // commands that register and change one, tools-sign-in.ts those that sign in to one.
 
 import type { Command } from 'commander';
-import type { Definition, ToolTest } from '../../core/api/resources.ts';
+import type { Definition } from '../../core/api/resources.ts';
 import { diffLines } from '../../core/text/diff.ts';
 import { visible } from '../../core/text/visible.ts';
-import { connectedTools, foundTool, targetOf, toolPath } from '../connected-tools.ts';
-import { CliError, EXIT } from '../exit.ts';
+import { connectedTools, foundTool, healthOf, targetOf, test, toolPath } from '../connected-tools.ts';
+import { differenceLines } from '../definitions-shown.ts';
 import { command, group } from '../help.ts';
 import type { Http } from '../http.ts';
 import { type IO, say } from '../io.ts';
@@ -65,7 +65,7 @@ function listCommand(io: IO): Command {
       each.name,
       each.toolServerId === null ? each.transport : `${each.transport}, shared`,
       targetOf(each),
-      each.health.error === null ? each.health.state : `${each.health.state}: ${visible(each.health.error)}`,
+      healthOf(each),
       String(each.tools.length),
       each.tools
         .filter(tool => tool.drifted)
@@ -87,14 +87,7 @@ function testCommand(io: IO): Command {
   return withAdmin(made).action(async (key: string, name: string, options: AdminOptions) => {
     const http = asAdmin(io, options);
     const { path, tool } = await foundTool(http, key, name);
-    const tried = await http.post<ToolTest>(`${path}/test`);
-    if (options.json) printJson(io, tried);
-    else for (const each of tried.tools) io.stdout.write(`${visible(each)}\n`);
-    if (!tried.ok)
-      throw new CliError(
-        EXIT.failed,
-        `"${tool.name}" (${targetOf(tool)}) cannot be used: ${visible(tried.error ?? 'no reason')}.`,
-      );
+    await test(io, http, path, tool, options.json);
   });
 }
 
@@ -117,18 +110,10 @@ async function changedDefinitions(http: Http, path: string): Promise<Definition[
   return definitions.filter(each => each.changed !== null);
 }
 
-function showChange(io: IO, changed: Definition): void {
-  const digest = `digest ${changed.changedDigest}\n`;
-  io.stdout.write(`${visible(changed.name)}\n${difference(io, changed)}${digest}\n`);
-}
-
-const COLOURS = { ' ': 'reset', '-': 'red', '+': 'green' } as const;
-
-function difference(io: IO, { accepted, changed }: Definition): string {
-  const lines = (definition: unknown) => JSON.stringify(definition, null, 2).split('\n').map(visible);
-  return diffLines(lines(accepted), lines(changed))
-    .map(({ mark, text }) => `${io.stdout.style(COLOURS[mark], `${mark} ${text}`)}\n`)
-    .join('');
+function showChange(io: IO, { name, accepted, changed, changedDigest }: Definition): void {
+  const linesOf = (definition: unknown) => JSON.stringify(definition, null, 2).split('\n');
+  const difference = differenceLines(io, diffLines(linesOf(accepted), linesOf(changed)));
+  io.stdout.write(`${[visible(name), ...difference, `digest ${changedDigest}`].join('\n')}\n\n`);
 }
 
 function showCommand(io: IO): Command {
