@@ -54,6 +54,7 @@ export const NUMBERS = {
   move_pages: [279, 239],
   mq_open: [240, 180],
   mq_unlink: [241, 181],
+  mremap: [25, 216],
   msgctl: [71, 187],
   msgget: [68, 186],
   msgrcv: [70, 188],
@@ -128,7 +129,7 @@ export interface Rule {
   when?: readonly ArgumentTest[];
 }
 
-export const ERRNO = { EPERM: 1, EAGAIN: 11, EACCES: 13, ENOSYS: 38, EOPNOTSUPP: 95 } as const;
+export const ERRNO = { EPERM: 1, EAGAIN: 11, ENOMEM: 12, EACCES: 13, ENOSYS: 38, EOPNOTSUPP: 95 } as const;
 
 const NEW_NAMESPACES = 0x7e020000;
 const TIOCSTI = 0x5412;
@@ -231,6 +232,8 @@ export const LIMITED_WRITE: readonly Rule[] = [
 /** Where `memory` is limited: memory that RLIMIT_DATA does not count. */
 export const LIMITED_MEMORY: readonly Rule[] = [
   { calls: ['memfd_create', 'memfd_secret'], refusal: 'ENOSYS' },
+  // It would make any size of a page of the stack, which goes on counting as stack. C libraries copy then.
+  { calls: ['mremap'], refusal: 'ENOMEM' },
   {
     calls: ['mmap'],
     refusal: 'EPERM',

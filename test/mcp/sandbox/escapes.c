@@ -227,6 +227,14 @@ static int stack(size_t size) {
   return over(setrlimit(RLIMIT_STACK, &both));
 }
 
+/* A page of the stack that is moved and made larger counts as stack. */
+static int stack_moved(size_t size) {
+  char here;
+  char *page = (char *)((unsigned long)&here & ~4095UL) - 65536;
+  *(volatile char *)page = 1;
+  return mremap(page, 4096, size, MREMAP_MAYMOVE) == MAP_FAILED ? errno : 0;
+}
+
 static int in_memory_file(size_t bytes) {
   int file = syscall(SYS_memfd_create, "memory", 0);
   return file < 0 ? errno : over(ftruncate(file, bytes));
@@ -323,6 +331,7 @@ static int attempt(char **args) {
   if (IS("memory-below")) return mapped((size_t)pid << 20, MAP_PRIVATE | MAP_GROWSDOWN);
   if (IS("memory-later")) return mapped_later((size_t)pid << 20);
   if (IS("memory-stack")) return stack((size_t)pid << 20);
+  if (IS("memory-moved")) return stack_moved((size_t)pid << 20);
   if (IS("memory-file")) return in_memory_file((size_t)pid << 20);
   if (IS("memory-segment")) return in_segment((size_t)pid << 20);
   if (IS("escaped-child")) return escaped_child(first);

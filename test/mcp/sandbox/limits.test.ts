@@ -115,7 +115,7 @@ describe.skipIf(!CONFINES || !COMPILES)('processes', () => {
 });
 
 describe.skipIf(!CONFINES || !COMPILES)('memory', () => {
-  const ways = ['', '-later', '-shared', '-below', '-stack', '-file', '-segment'].map(
+  const ways = ['', '-later', '-shared', '-below', '-stack', '-moved', '-file', '-segment'].map(
     each => `memory${each}`,
   );
   const take = async (limits: Partial<Sandbox>, size: number) => {
@@ -125,11 +125,11 @@ describe.skipIf(!CONFINES || !COMPILES)('memory', () => {
 
   test('none beyond `memory` is had, by whichever way, and what is below is', async () => {
     const { ENOMEM, EPERM, ENOSYS } = ERROR;
-    const refused = [ENOMEM, ENOMEM, EPERM, EPERM, EPERM, ENOSYS, ENOSYS];
+    const refused = [ENOMEM, ENOMEM, EPERM, EPERM, EPERM, ENOMEM, ENOSYS, ENOSYS];
     expect(await take({ memory: 64 * MIB }, 65)).toEqual(refused);
     expect((await take({ memory: 64 * MIB }, 32)).slice(0, 2)).toEqual([0, 0]);
     // Without the limit, only the segment is refused, which others of its user could use.
-    expect(await take({}, 65)).toEqual([0, 0, 0, 0, 0, 0, ENOSYS]);
+    expect(await take({}, 65)).toEqual([0, 0, 0, 0, 0, 0, 0, ENOSYS]);
   });
 });
 
