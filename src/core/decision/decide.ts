@@ -5,8 +5,6 @@
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import { windowText } from '../policy/limit.ts';
 import { ASKS, FREEDOM, type Rule } from '../policy/policy.ts';
-import type { ToolCall } from '../policy/situation.ts';
-import { joinName } from '../text/name.ts';
 import type { Considered, Meter } from './consider.ts';
 import type {
   HandedTo,
@@ -97,19 +95,6 @@ export function asksForApproval(
 /** The rule that asks for approval: the one that an approval of this call is about. */
 export function askingRule({ policy, index, held }: Considered): Rule {
   return policy.rules[held?.index ?? index] as Rule;
-}
-
-/** Whether a call could be allowed, now or after an approval. It is for lists of tools only and decides nothing. */
-export function couldPass(
-  policy: CompiledPolicy,
-  call: ToolCall,
-  scope: ReadonlySet<string> | null,
-): boolean {
-  const name = joinName(call.serverName, call.toolName);
-  if (scope !== null && !scope.has(name)) return false;
-  return policy.index
-    .candidatesFor(name, call.toolName)
-    .some(index => FREEDOM[(policy.rules[index] as Rule).action] > FREEDOM.deny);
 }
 
 export function decide(considered: Considered, facts: Facts): Decided {

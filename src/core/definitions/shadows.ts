@@ -10,11 +10,6 @@ import { type Place, placeName, placesOf, pointerTo } from './places.ts';
 import { quoted, quotedAscii, spelledOut } from './quoted.ts';
 import { skeletonOf } from './skeleton.ts';
 
-/** Whether a text of it may have a full name. Most definitions have none, and need not be compared with other servers. */
-export function mayNameTools(definition: JsonObject): boolean {
-  return placesOf(definition).some(hasSeparator);
-}
-
 const hasSeparator = ({ text }: Place) => text.includes(SEPARATOR);
 
 /** Whether a text of it has the full name of a tool of these servers. No skeletons are made for that. */

@@ -7,7 +7,7 @@ import { didYouMean } from '../text/did-you-mean.ts';
 import { type Fields, type FieldType, label, parts, single, text, type Written } from './field-type.ts';
 import { conditions, MAX_PATTERN, MAX_REASON, marks } from './rule-fields.ts';
 
-export const MAX_HIDDEN = 50;
+const MAX_HIDDEN = 50;
 const MAX_HIDE_PATTERN = 1_000;
 /** More text than this is withheld in any case. */
 export const MOST_BYTES = 5 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // Says which tools a credential may be able to call, so that listings can leave out the others. This is not a
 // decision: every call is checked when it is made.
 
-import { couldPass } from '../../core/decision/decide.ts';
+import { couldPass } from '../../core/decision/could-pass.ts';
 import { compilePolicy } from '../../core/policy/compiled-policy.ts';
 import { findKey } from '../../store/keys.ts';
 import { findPolicy, findPolicyVersion } from '../../store/policies.ts';

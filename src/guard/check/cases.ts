@@ -25,6 +25,7 @@ import type { Run } from './run.ts';
 import { marksMatter, type RunCase, type RunOpener, remembers, settle } from './run-cases.ts';
 import type { Runs } from './runs.ts';
 import { considerShadow } from './shadow.ts';
+import { situationOf } from './situation.ts';
 
 /** A request whose credential is valid, with what was found about it. */
 export interface Case {
@@ -228,10 +229,9 @@ function caseOf(
   const { request, key, person, policy, run } = ready;
   const judging = ready.shadow !== null && (room || ready.shadow.compiled.size === 0) ? ready.shadow : null;
   const asked = run?.asked;
-  const situation = situationOf(ready, policy, annotations, now, null);
+  const situation = knownTo(ready, policy, annotations, now, null);
   const considered = consider(policy, request.call, request.principal.scope, situation);
-  const judge =
-    judging && shadowIn(judging, request, situationOf(ready, judging, annotations, now, judging.id));
+  const judge = judging && shadowIn(judging, request, knownTo(ready, judging, annotations, now, judging.id));
   const shadow = judge?.() ?? null;
   const made: Case = {
     request,
@@ -282,27 +282,19 @@ function shadowIn(
 }
 
 /** What one of its policies may know; `shadow` is its id if it is the shadow of the key. */
-function situationOf(
-  { request, key, person, run }: Ready,
+function knownTo(
+  ready: Ready,
   { readsAnnotations }: CompiledPolicy,
   annotations: Annotations,
   now: number,
   shadow: string | null,
 ): Situation {
-  const { principal, args, surface } = request;
-  const { sessionId, sessionLabel = '', attributes } = principal;
-  return {
+  const { request, run } = ready;
+  return situationOf(ready, request, {
     now,
-    surface,
-    args,
-    keyId: key.id,
-    keyName: key.name,
-    session: sessionId === null ? null : { id: sessionId, label: sessionLabel, attributes },
-    person,
     annotations: readsAnnotations ? annotations.of(request) : null,
-    agent: request.agent,
     run: run?.facts(shadow),
-  };
+  });
 }
 
 function unreadable({ policyId, policyVersion }: KeyFacts): Error {

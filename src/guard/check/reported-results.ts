@@ -6,7 +6,7 @@ import { Failure } from '../../core/condition/condition.ts';
 import { GuardError } from '../../core/errors.ts';
 import { namedIn } from '../../core/flows/words.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
-import type { RunFacts, Situation, ToolCall } from '../../core/policy/situation.ts';
+import type { ToolCall } from '../../core/policy/situation.ts';
 import { resultsFor } from '../../core/results/results.ts';
 import type { Json, JsonObject } from '../../core/wire/json.ts';
 import type { Transaction } from '../../store/engine/db.ts';
@@ -27,6 +27,7 @@ import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Watched } from './request.ts';
 import type { Run } from './run.ts';
 import { callName, Runs, runOf } from './runs.ts';
+import { situationOf } from './situation.ts';
 import { type Speaker, whileLive } from './while-live.ts';
 
 /** What a coding agent says of a call that is over. */
@@ -78,7 +79,11 @@ export class ReportedResults {
     const marks = entry.marks === null ? [] : entry.marks.split(' ');
     const said = { principal, surface, args: undefined };
     const facts = { marks, knows: run?.knows ?? (() => NOT_KNOWN) };
-    const guard = resultsFor(policy, call, situationOf(live, said, facts, now()));
+    const guard = resultsFor(
+      policy,
+      call,
+      situationOf(live, said, { now: now(), annotations: null, run: facts }),
+    );
     if (guard === null) return result;
     const by = { serverName, toolName, toolCallId };
     const seen = await this.#parts.guarded({ guard, by, run }).result(result);
@@ -134,7 +139,7 @@ export class ReportedResults {
     // The proxy, to which such a call came next, has looked at its result.
     if (call.unsent) return { result, lookedAt: null };
     const said = { ...speaker, args, ...(agent !== undefined && { agent }) };
-    const situation = situationOf(live, said, run, this.#deps.now());
+    const situation = situationOf(live, said, { now: this.#deps.now(), annotations: null, run });
     const guard = resultsFor(policy, call, situation);
     if (guard === null) return { result, lookedAt: null };
     const { serverName, toolName } = call;
@@ -166,25 +171,6 @@ interface Begun {
 }
 
 const NOT_KNOWN = new Failure('It is not known any more.');
-
-type Said = Pick<CheckRequest, 'principal' | 'surface' | 'args' | 'agent'>;
-
-function situationOf({ key, person }: Live, said: Said, run: RunFacts, now: number): Situation {
-  const { principal, surface, args, agent } = said;
-  const { sessionId, sessionLabel = '', attributes } = principal;
-  return {
-    now,
-    surface,
-    args,
-    keyId: key.id,
-    keyName: key.name,
-    session: sessionId === null ? null : { id: sessionId, label: sessionLabel, attributes },
-    person,
-    annotations: null,
-    agent,
-    run,
-  };
-}
 
 function isOwn({ keyId, sessionId }: AuditEntry, principal: Principal): boolean {
   return keyId === principal.keyId && (principal.sessionId === null || principal.sessionId === sessionId);

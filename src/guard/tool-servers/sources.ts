@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts';
 import { keyLock, toolServerLock } from '../locks.ts';
 
 /** Calls to a tool server that is shared hold the lock of that server, all others that of their key. */
-export function sourceLock({ toolServerId, keyId }: SourceRef): string {
+function sourceLock({ toolServerId, keyId }: SourceRef): string {
   return toolServerId === null ? keyLock(keyId ?? '') : toolServerLock(toolServerId);
 }
 

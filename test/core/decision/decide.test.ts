@@ -4,7 +4,8 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { asksForApproval, couldPass, type Decision, type Facts } from '../../../src/core/decision/decide.ts';
+import { couldPass } from '../../../src/core/decision/could-pass.ts';
+import { asksForApproval, type Decision, type Facts } from '../../../src/core/decision/decide.ts';
 import type { Rule } from '../../../src/core/policy/policy.ts';
 import { sized } from '../../support/when-changed.ts';
 import { deciderIn } from '../decider.ts';

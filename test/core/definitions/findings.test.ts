@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test';
 import { findingsOf } from '../../../src/core/definitions/findings.ts';
 import { hidesText } from '../../../src/core/definitions/hidden.ts';
 import { neighboursOf } from '../../../src/core/definitions/neighbours.ts';
-import { mayNameTools } from '../../../src/core/definitions/shadows.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 
 const kindsOf = (definition: JsonObject) => findingsOf(definition).map(each => each.kind);
@@ -76,8 +75,6 @@ test('a full name shadows only if the server has that tool, and not within a lon
     'The description has "github__search_code", the name of a tool of another server.',
   ]);
   expect(shadows('(mcp__github__search)').length).toBe(1);
-  expect(mayNameTools(describing('see github__search'))).toBe(true);
-  expect(mayNameTools(describing('see github search'))).toBe(false);
 });
 
 test('words of several scripts are told, and words that are usually written so are not', () => {

@@ -117,7 +117,7 @@ function Server({ keyId, tool, outlook, contacts, reload }: ServerProps) {
           {tool.toolServerId !== null &&
             ' on the page of the server, where it is also changed and signed in to: other keys can use it too.'}
           {tool.trust === 'reviewed' &&
-            ' Calls of a tool wait, or are denied, until somebody has accepted it.'}
+            ' Whatever the policy allows, calls of a tool wait, or are denied, until somebody has accepted it.'}
         </span>
       </p>
       <Drifted of={tool} look={look} />
