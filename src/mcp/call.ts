@@ -137,7 +137,7 @@ function again(services: CallServices, call: Begun, name: string, slot: CallSlot
     if (!(error instanceof ServerChanged) || looks === MAX_LOOKS) throw error;
     const { keyId, personId } = call.principal;
     services.hub.doubt(keyId);
-    const tool = await services.listing.find(keyId, name, personId);
+    const tool = await services.listing.find(keyId, name, personId, true);
     if (tool === null) throw unknownTool(name);
     return askAndForward(services, call, tool, slot).catch(again(services, call, name, slot, looks + 1));
   };
@@ -154,7 +154,8 @@ async function askAndForward(
 }
 
 function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
-  const { serverName, toolName, connectedTool, upstream, shownDigest, shownLook, unsigned } = tool;
+  const { serverName, toolName, connectedTool, upstream, shownDigest, shownLook, seenDigest, unsigned } =
+    tool;
   return {
     principal: call.principal,
     surface: 'mcp',
@@ -164,7 +165,9 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
       ...(none !== undefined && { noPlace: none }),
       ...(unsigned !== undefined && { unsent: true }),
     },
-    ...(unsigned !== 'unlisted' && { connectedTool: calledTool(connectedTool, upstream) }),
+    ...(unsigned !== 'unlisted' && {
+      connectedTool: { ...calledTool(connectedTool, upstream), seenDigest },
+    }),
     ...(shownDigest !== undefined && { shownDigest }),
     ...(shownLook !== undefined && { shownLook }),
     ...checkedOf(call.input),

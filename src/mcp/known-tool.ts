@@ -21,6 +21,8 @@ export interface KnownTool {
   shownDigest?: string;
   /** What is known of that definition. */
   shownLook?: Look;
+  /** The digest of that definition, where a call depends on it, and everybody is shown the same. */
+  seenDigest?: string;
   /**
    * Set if somebody has to sign in to the server before a call can be sent. The call is checked nevertheless. `unlisted`:
    * no list is known yet, so the name is taken as it is, and nothing is known about the tool.

@@ -3,8 +3,9 @@
 // could know it, so that a call waits for no other upstream.
 
 import { joinName } from '../core/text/name.ts';
-import type { Json } from '../core/wire/json.ts';
+import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { Deps } from '../guard/deps.ts';
+import { definitionDigest } from '../guard/tool-servers/definitions.ts';
 import type { Connected, Hub } from './hub.ts';
 import { type KnownTool, knownTool, unlisted } from './known-tool.ts';
 import { Offered } from './offered.ts';
@@ -60,8 +61,14 @@ export class Listing {
   /**
    * Finds the tool behind a name that clients see; null when no Connected Tool of the key has it. A known tool is found
    * without waiting for any list, unless calls depend on whether its definition changed, or its server wants a sign-in.
+   * `anew`: what calls depend on is asked of the server again, because it is not what the store has.
    */
-  async find(keyId: string, exposedName: string, personId: string | null = null): Promise<KnownTool | null> {
+  async find(
+    keyId: string,
+    exposedName: string,
+    personId: string | null = null,
+    anew = false,
+  ): Promise<KnownTool | null> {
     const all = await this.#hub.of(keyId, personId);
     const owner = all.find(each => exposedName.startsWith(joinName(each.tool.name, '')));
     if (owner === undefined) return null;
@@ -76,8 +83,11 @@ export class Listing {
       return known === null ? unlisted(owner, exposedName) : { ...known, unsigned: 'listed' };
     }
     const strict = this.#isStrict(upstream);
+    if (strict && anew) await offered.read();
     if (strict) await offered.confirm();
     const known = await find();
+    if (known !== null && strict && offered.fault === null && !isPersonal(upstream.source))
+      known.seenDigest = seenDigest(known.definition);
     if (known !== null && !offered.current) offered.refresh();
     if (known !== null || strict) return known;
     await offered.refresh();
@@ -137,6 +147,17 @@ export class Listing {
     this.#offered.set(upstream, offered);
     return offered;
   }
+}
+
+const digests = new WeakMap<JsonObject, string>();
+
+/** A definition in memory stays as it is, so its digest is made once. */
+function seenDigest(definition: JsonObject): string {
+  const known = digests.get(definition);
+  if (known !== undefined) return known;
+  const digest = definitionDigest(definition);
+  digests.set(definition, digest);
+  return digest;
 }
 
 /** This is found out before the check, so that a call that cannot be sent spends no approval. */

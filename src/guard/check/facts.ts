@@ -178,7 +178,8 @@ export class DefinitionFacts {
    * Whether the call goes to what its key has under this name now. It is false for a tool that began to name a shared
    * server, too: the transaction lacks the lock of that server.
    */
-  isCurrent({ connectedTool, principal, call }: CheckRequest): boolean {
+  isCurrent(request: CheckRequest): boolean {
+    const { connectedTool, principal, call } = request;
     if (connectedTool === undefined) return true;
     const now = this.#connected.get(connectedTool.id);
     return (
@@ -186,8 +187,19 @@ export class DefinitionFacts {
       now.keyId === principal.keyId &&
       now.serverName === call.serverName &&
       now.toolServerId === connectedTool.toolServerId &&
-      now.updatedAt === connectedTool.updatedAt
+      now.updatedAt === connectedTool.updatedAt &&
+      this.#isSeen(request)
     );
+  }
+
+  /**
+   * Whether the definition that lets the call pass is the one that its own replica was shown. Of one that is in the way it does
+   * not matter which replica was shown it.
+   */
+  #isSeen(request: CheckRequest): boolean {
+    const seenDigest = request.connectedTool?.seenDigest;
+    if (seenDigest === undefined || this.#held.has(request) || this.#changed(request)) return true;
+    return seenDigest === this.digest(request);
   }
 
   /** What of the tool's definition is in the way of the call, if changed definitions are met with `toolDrift`. */

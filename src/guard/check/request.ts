@@ -57,7 +57,13 @@ export interface CheckRequest {
 }
 
 /** Which Connected Tool a call goes to, and which state of its server. */
-export type CalledTool = Pick<ConnectedTool, 'id' | 'toolServerId' | 'updatedAt'>;
+export interface CalledTool extends Pick<ConnectedTool, 'id' | 'toolServerId' | 'updatedAt'> {
+  /**
+   * The digest of the definition that the server shows to this replica, where the call depends on it. A server may show
+   * another one to another replica.
+   */
+  seenDigest?: string | undefined;
+}
 
 export interface Verdict {
   decision: Decision;
