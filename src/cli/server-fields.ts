@@ -51,9 +51,10 @@ export function withTarget(made: Command, whose: string, trust?: Trust): Command
   );
 }
 
-export function withChanges(made: Command, whose: string): Command {
+/** `name` says what another name means. */
+export function withChanges(made: Command, whose: string, name: string): Command {
   made
-    .option('--name <name>', 'the prefix of its tools from now on; policies have to name it')
+    .option('--name <name>', name)
     .option('--url <url>', 'its MCP endpoint from now on')
     .option('--header <header...>', `${HEADER}, in place of all headers before`)
     .option('--no-headers', 'remove its headers')

@@ -167,7 +167,8 @@ export function editCommand(io: IO): Command {
     'Change a tool server, for all keys that have it. What is not named stays as it is, and so do the accepted ' +
     'definitions. Another address, another client id or another --oauth ends its sign-ins.';
   const made = command('edit', what, examples).argument('<server>', 'the tool server, by name or id');
-  return withAdmin(withChanges(made, WHOSE)).action(
+  const name = 'its name from now on, also in a lock file; keys that have it keep the prefix of its tools';
+  return withAdmin(withChanges(made, WHOSE, name)).action(
     async (nameOrId: string, options: AdminOptions & ChangeOptions) => {
       const http = asAdmin(io, options);
       const { path, server } = await foundServer(http, nameOrId);

@@ -68,16 +68,16 @@ export function editCommand(io: IO): Command {
   const made = command('edit', what, examples)
     .argument('<key>', KEY)
     .argument('<tool>', 'the Connected Tool, by name or id');
-  return withAdmin(withChanges(made, 'the key')).action(
-    async (key: string, name: string, options: AdminOptions & ChangeOptions) => {
-      const http = asAdmin(io, options);
-      const { path, tool } = await foundTool(http, key, name);
-      const changes = await changesOf(io, tool, options);
-      const fields = Object.keys(changes);
-      if (fields.length === 0) throw usageError('Nothing to change; see toolgate tools edit --help.');
-      const changed = await http.patch<ConnectedTool>(path, changes);
-      if (options.json) return printJson(io, changed);
-      say(io, `Connected Tool "${changed.name}" is changed: ${fields.join(', ')}.`);
-    },
-  );
+  return withAdmin(
+    withChanges(made, 'the key', 'the prefix of its tools from now on; policies have to name it'),
+  ).action(async (key: string, name: string, options: AdminOptions & ChangeOptions) => {
+    const http = asAdmin(io, options);
+    const { path, tool } = await foundTool(http, key, name);
+    const changes = await changesOf(io, tool, options);
+    const fields = Object.keys(changes);
+    if (fields.length === 0) throw usageError('Nothing to change; see toolgate tools edit --help.');
+    const changed = await http.patch<ConnectedTool>(path, changes);
+    if (options.json) return printJson(io, changed);
+    say(io, `Connected Tool "${changed.name}" is changed: ${fields.join(', ')}.`);
+  });
 }
