@@ -52,9 +52,10 @@ export function applyEntries(
     marks: marksBy(by),
   });
   const parts = partsOf(value);
-  const found = isTooLarge(parts) ? null : findIn(parts, finders);
+  const found = parts === null || isTooLarge(parts) ? null : findIn(parts, finders);
   // Whether an entry applies is not known then, so all of them mark the run.
-  if (found === null) return withheld(`Policy "${policy}" withholds this result: it ${LARGE}.`, entries);
+  if (parts === null || found === null)
+    return withheld(`Policy "${policy}" withholds this result: it ${LARGE}.`, entries);
   const result = { ...shown, ...readOf(matching, value, parts), found: countsOf(found, finders) };
   const judged = judgedEntries(entries, { ...call, result });
   const applying = judged.map(each => each.entry);

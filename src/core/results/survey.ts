@@ -63,13 +63,23 @@ const WORDS: Readonly<Record<string, ReadonlySet<string>>> = {
 /** What a server is free to shape: no name or word in it belongs to the protocol. */
 const FREE: ReadonlySet<string> = new Set(['structuredContent', '_meta']);
 
-/** Everything in a result that is looked at, in order. */
-export function partsOf(value: JsonObject): Part[] {
+/** Each takes work, however short it is: millions of empty texts would hold the service for seconds. */
+const MOST_PARTS = 250_000;
+const TOO_MANY = Symbol('too many parts');
+
+/** Everything in a result that is looked at, in order; null if that is too much. */
+export function partsOf(value: JsonObject): Part[] | null {
   const parts: Part[] = [];
-  rewritten(value, part => {
-    parts.push(part);
+  const take = (part: Part) => {
+    if (parts.push(part) > MOST_PARTS) throw TOO_MANY;
     return part.text;
-  });
+  };
+  try {
+    rewritten(value, take);
+  } catch (error) {
+    if (error === TOO_MANY) return null;
+    throw error;
+  }
   return parts;
 }
 

@@ -285,6 +285,15 @@ describe('bounds', () => {
     expect(looked(entries, { content: texts }).result).toEqual(withheld(LARGE));
   });
 
+  test('texts, names and numbers count as well, because each takes work', () => {
+    const some = { structuredContent: { all: Array(200_000).fill('') } };
+    expect(looked(HIDE, some).outcome.withheld).toBe(false);
+    for (const each of ['', 1])
+      expect(looked(HIDE, { structuredContent: { all: Array(250_001).fill(each) } }).result).toEqual(
+        withheld(LARGE),
+      );
+  });
+
   test('bytes count and not characters; names and decoded blobs count too', () => {
     expect(looked(HIDE, text('ä'.repeat(3 * MIB))).outcome.withheld).toBe(true);
     expect(looked(HIDE, text('ä'.repeat(2 * MIB))).outcome.withheld).toBe(false);
