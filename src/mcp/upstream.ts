@@ -7,13 +7,13 @@ import type { JsonObject } from '../core/wire/json.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { ToolSource } from '../store/tool-servers.ts';
 import { negotiate } from './negotiate.ts';
+import { Closed, NotDeclared, StillStarting, tooSlow, waitFor } from './opening.ts';
 import { MAX_REPEATED, type RpcResponse } from './protocol.ts';
 import { type SignIn, SignInFirst } from './sign-in.ts';
-import { StillStarting, tooSlow } from './slow-start.ts';
 import { after } from './time-limit.ts';
 import { UnderWay } from './under-way.ts';
 import { Health, type UpstreamCondition, type UpstreamHealth } from './upstream-health.ts';
-import { ask, type RequestOptions, whyEnded } from './upstream-request.ts';
+import { ask, type RequestOptions } from './upstream-request.ts';
 import { UpstreamError, type Wire } from './wire.ts';
 
 export interface UpstreamLimits {
@@ -214,19 +214,8 @@ export class Upstream {
   /** The connection, for a call. If a command is slow to start, the call is told so and does not wait longer. */
   #soon(signal: AbortSignal, patienceMs = this.#limits.patienceMs): Promise<Wire> {
     if (this.#wire !== null) return Promise.resolve(this.#wire);
-    const { promise, resolve, reject } = Promise.withResolvers<Wire>();
-    const cancelled = () => reject(whyEnded(signal));
-    const { startMs } = this.#limits;
-    const stillStarting = () => reject(new StillStarting(this.#now() - this.#openingSince, startMs));
-    const timer = this.#isCommand ? setTimeout(stillStarting, patienceMs) : undefined;
-    signal.addEventListener('abort', cancelled);
-    this.#connected()
-      .then(resolve, reject)
-      .finally(() => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', cancelled);
-      });
-    return promise;
+    const late = () => new StillStarting(this.#now() - this.#openingSince, this.#limits.startMs);
+    return waitFor(this.#connected(), signal, this.#isCommand ? { ms: patienceMs, late } : null);
   }
 
   get #isCommand(): boolean {
@@ -310,13 +299,3 @@ export class Upstream {
     wire.close();
   }
 }
-
-/** The server file declares no such command. */
-export class NotDeclared extends UpstreamError {
-  constructor(name: string) {
-    super(`no stdio server "${name}" is declared in the server file (toolgate.yaml)`);
-  }
-}
-
-/** We ended the opening ourselves, so it is no failure of the upstream. */
-class Closed extends UpstreamError {}

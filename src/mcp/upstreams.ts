@@ -10,9 +10,10 @@ import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts'
 import { decryptHeaders } from '../guard/tool-servers/source-secrets.ts';
 import type { StdioServers } from '../settings/stdio-servers.ts';
 import type { ToolSource } from '../store/tool-servers.ts';
+import { NotDeclared } from './opening.ts';
 import { type SignIn, signInTo } from './sign-in.ts';
 import type { UnderWay } from './under-way.ts';
-import { NotDeclared, Upstream } from './upstream.ts';
+import { Upstream } from './upstream.ts';
 import type { Wire } from './wire.ts';
 import { HttpWire } from './wire-http.ts';
 import { SseWire } from './wire-sse.ts';

@@ -1,7 +1,7 @@
 // The definitions of tools as servers show them: what is new is recorded with what is known of it, and compared with what was
 // accepted. accept.ts accepts them, and looks.ts knows what to look for.
 
-import { readLook } from '../../core/definitions/look.ts';
+import { LOOK_VERSION, readLook } from '../../core/definitions/look.ts';
 import { GuardError } from '../../core/errors.ts';
 import { canonicalJson } from '../../core/wire/canonical.ts';
 import { type Json, writeJson } from '../../core/wire/json.ts';
@@ -11,7 +11,7 @@ import { listPins, markDrift, type Pin, pinDefinitions } from '../../store/tool-
 import type { SourceRef } from '../../store/tool-servers.ts';
 import type { Deps } from '../deps.ts';
 import { hashToken } from '../secrets.ts';
-import { LOOKED, lookedAt } from './looks.ts';
+import { lookedAt } from './looks.ts';
 import { changeSource } from './sources.ts';
 
 /** A tool's definition as an upstream showed it. */
@@ -144,5 +144,5 @@ function news(seen: readonly DigestedDefinition[], rows: readonly Pin[]): News[]
 }
 
 function isLookedAt({ look, looked }: Pin, digest: string): boolean {
-  return looked >= LOOKED && readLook(look, digest) !== null;
+  return looked >= LOOK_VERSION && readLook(look, digest) !== null;
 }

@@ -7,7 +7,6 @@ import { type Json, type JsonObject, parseJson } from '../../core/wire/json.ts';
 import { keepLook, type Looked, listUnlooked } from '../../store/definition-reviews.ts';
 import type { Deps } from '../deps.ts';
 
-export const LOOKED = LOOK_VERSION;
 /** A definition has 256 KiB at most, and mostly less than two. */
 const AT_A_TIME = 100;
 
@@ -21,7 +20,7 @@ export function lookedAt({
   definition: Json;
 }): Looked {
   const look = writeLook(digest, lookAt(definition as JsonObject));
-  return { look, looked: LOOKED, skeleton: skeletonOf(toolName) };
+  return { look, looked: LOOK_VERSION, skeleton: skeletonOf(toolName) };
 }
 
 /**
@@ -29,7 +28,7 @@ export function lookedAt({
  * says which definition it is about, and a tool is held until there is one.
  */
 export async function lookAtSome({ db }: Deps): Promise<boolean> {
-  const found = await listUnlooked(db, LOOKED, AT_A_TIME);
+  const found = await listUnlooked(db, LOOK_VERSION, AT_A_TIME);
   if (found.length === 0) return false;
   const looks = found.map(each => lookedAt({ ...each, definition: parseJson(each.definition) }));
   await db.transaction({}, async tx => {
