@@ -655,6 +655,19 @@ export const SECRET_FORMATS: readonly SecretFormat[] = [
     shape: `${A}{56}`,
   },
   {
+    name: 'Private key in base64',
+    source: 'https://kubernetes.io/docs/reference/kubectl/generated/kubectl_config/',
+    // `-----BEGIN PRIVATE KEY-----`, and with RSA, EC, OPENSSH and ENCRYPTED, as far as nothing behind it changes them.
+    prefixes: [
+      'LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t',
+      'LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tL',
+      'LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS0tLS0t',
+      'LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUgS0VZLS0tLS',
+      'LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRVktLS0tL',
+    ],
+    shape: '[0-9A-Za-z+/]{100,8800}={0,2}',
+  },
+  {
     name: '1Password service account token',
     source: GITLEAKS,
     prefixes: ['ops_'],
