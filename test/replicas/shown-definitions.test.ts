@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
-import { Reviewing, tool } from '../mcp/reviewing.ts';
+import { pendingOf, Reviewing, tool } from '../mcp/reviewing.ts';
 import { newDataDir } from '../support/faults.ts';
 import { engines, startService } from '../support/service.ts';
 
@@ -28,12 +28,21 @@ test.if((await engines()).includes('postgres'))(
     up.upstream.heard.length = 0;
     for (let round = 0; round < 3; round++) {
       await atTwo.ask(up);
-      expect([await atTwo.call('up__a'), await at.call('up__a')]).toEqual(['pending', 'pending']);
+      expect([await atTwo.call('up__a'), await at.call('up__a')]).toEqual(['pending', 'ran']);
       // The first replica is shown the accepted one again, and the second one is not decided by that.
       await at.ask(up);
       expect([await at.call('up__a'), await atTwo.call('up__a')]).toEqual(['ran', 'pending']);
     }
-    expect(up.upstream.calls.map(ofFirst)).toEqual(Array(3).fill(true));
+    // Nor does an approval of what the first one was shown count at the second one.
+    up.upstream.options.others['tools/list'] = heard => ({
+      tools: [ofFirst(heard) ? tool('a', { title: 'A' }) : bad],
+    });
+    await atTwo.ask(up);
+    await at.ask(up);
+    await at.approve(pendingOf(await at.client.call('up__a', { n: 1 })));
+    expect(await atTwo.call('up__a', { n: 1 })).toBe('pending');
+    expect(await at.call('up__a', { n: 1 })).toBe('ran');
+    expect(up.upstream.calls.map(ofFirst)).toEqual(Array(7).fill(true));
     await at.end();
     await two.close();
     await one.close();

@@ -143,14 +143,14 @@ interface Ready extends Live {
 async function withPolicies(
   tx: Transaction,
   requests: readonly CheckRequest[],
-  { credentials, definitions, now }: GroupFacts,
+  { credentials, definitions, toolDrift, now }: GroupFacts,
   { policies, annotations }: GroupMemory,
 ): Promise<(Ready | GuardError)[]> {
   await policies.load(tx, credentials.policyVersions());
   const found = requests.map((request): Ready | GuardError => {
     const live = credentials.live(request, now);
     if (live === null) return unauthenticated();
-    if (!definitions.isCurrent(request)) return new ServerChanged();
+    if (!definitions.isCurrent(request, toolDrift)) return new ServerChanged();
     const { key, person, sessionEndsAt } = live;
     const policy = policies.get(key.policyId, key.policyVersion);
     if (policy === null) return auditFailed(unreadable(key));

@@ -178,7 +178,7 @@ export class DefinitionFacts {
    * Whether the call goes to what its key has under this name now. It is false for a tool that began to name a shared
    * server, too: the transaction lacks the lock of that server.
    */
-  isCurrent(request: CheckRequest): boolean {
+  isCurrent(request: CheckRequest, toolDrift: 'allow' | Drift): boolean {
     const { connectedTool, principal, call } = request;
     if (connectedTool === undefined) return true;
     const now = this.#connected.get(connectedTool.id);
@@ -188,18 +188,19 @@ export class DefinitionFacts {
       now.serverName === call.serverName &&
       now.toolServerId === connectedTool.toolServerId &&
       now.updatedAt === connectedTool.updatedAt &&
-      this.#isSeen(request)
+      this.#isSeen(request, toolDrift)
     );
   }
 
   /**
-   * Whether the definition that lets the call pass is the one that its own replica was shown. Of one that is in the way it does
-   * not matter which replica was shown it.
+   * Whether the definition by which the call may pass, or may be approved, is the one that its own replica was shown. Where one
+   * is in the way for good, it does not matter which replica was shown it.
    */
-  #isSeen(request: CheckRequest): boolean {
+  #isSeen(request: CheckRequest, toolDrift: 'allow' | Drift): boolean {
     const seenDigest = request.connectedTool?.seenDigest;
-    if (seenDigest === undefined || this.#held.has(request) || this.#changed(request)) return true;
-    return seenDigest === this.digest(request);
+    if (seenDigest === undefined) return true;
+    if (toolDrift === 'deny' && (this.#held.has(request) || this.#changed(request))) return true;
+    return seenDigest === (this.digest(request) ?? seenDigest);
   }
 
   /** What of the tool's definition is in the way of the call, if changed definitions are met with `toolDrift`. */
