@@ -51,15 +51,15 @@ const MUTANTS: Record<string, Patch> = {
   'that looks only at content': {
     file: FILE,
     find: 'this.#look(guard => guardResult(guard, result));',
-    replace: `this.#look(guard => {
-      const { result: seen, ...told } = guardResult(guard, { content: result['content'] ?? [] });
+    replace: `this.#look(function* (guard) {
+      const { result: seen, ...told } = yield* guardResult(guard, { content: result['content'] ?? [] });
       return { ...told, result: told.outcome.withheld ? seen : { ...result, ...seen } };
     });`,
   },
   'that passes errors on raw': {
     file: FILE,
     find: 'this.#look(guard => guardError(guard, error));',
-    replace: 'this.#look(guard => ({ ...guardError(guard, error), error }));',
+    replace: 'this.#look(function* (guard) { return { ...(yield* guardError(guard, error)), error }; });',
   },
   'that looks at no names': {
     file: 'src/core/results/survey.ts',

@@ -4,7 +4,7 @@
 import type { TriedRun } from '../flows/tried-run.ts';
 import type { CompiledPolicy } from '../policy/compiled-policy.ts';
 import type { ToolCall } from '../policy/situation.ts';
-import { guardResult, type Outcome, resultsFor } from '../results/results.ts';
+import { atOnce, guardResult, type Outcome, resultsFor } from '../results/results.ts';
 import { isObject, type Json, type JsonObject, parseJson, writeJson } from '../wire/json.ts';
 import { runOf, type Simulated, situationOf, type Tried } from './simulate.ts';
 
@@ -26,7 +26,7 @@ export function simulateResult(
 ): TriedResult {
   const result = resultOf(written);
   const guard = resultsFor(policy, call, { ...situationOf(call, tried), run });
-  return guard === null ? { result, outcome: UNTOUCHED, marks: [] } : guardResult(guard, result);
+  return guard === null ? { result, outcome: UNTOUCHED, marks: [] } : atOnce(guardResult(guard, result));
 }
 
 /** The same for a call that is tried by itself: its rule marks the run before the result is there. */

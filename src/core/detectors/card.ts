@@ -3,7 +3,7 @@
 
 import { dividerAt, type Groups, groupsAt } from './digits.ts';
 import { isDigit, isLetterOrDigit, numberStart, opens } from './edges.ts';
-import type { Find } from './find.ts';
+import { type Find, whole } from './find.ts';
 
 interface Issuer {
   /** Which numbers are the issuer's, by their first digits: from and to. */
@@ -72,9 +72,9 @@ const LEAST = 13;
 const MOST = 19;
 const DOT = 0x2e;
 
-export function findCards(text: string): Find[] {
+export function findCards(text: string, stretch = whole(text)): Find[] {
   const finds: Find[] = [];
-  for (let at = 0; at < text.length; at++) {
+  for (let at = stretch.from; at < stretch.until; at++) {
     if (!isDigit(text.charCodeAt(at))) continue;
     const from = numberStart(text, at);
     while (isDigit(text.charCodeAt(at + 1))) at++;

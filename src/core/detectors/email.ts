@@ -1,7 +1,7 @@
 // E-mail addresses: a name of the characters that are in use for names, and a domain of at least two labels. Letters may be of
 // any script (RFC 6531), and the `@` may be escaped in JSON or in an address of the web.
 
-import { type Find, joined } from './find.ts';
+import { type Find, joined, matchesIn, whole } from './find.ts';
 
 const AT = /(?:@|%40|\\u0040)(?=[\p{L}\p{N}])/gu;
 /** RFC 5322 has further ones, such as `/`, `=`, `?` and `&`, which far more often stand before an address. */
@@ -18,9 +18,9 @@ const ESCAPE = /^\\[nrtbf]/;
 /** What stands before a name in an address of the web, up to the last escape that is none of `+`, `-`, `.` and `_`. */
 const DIVIDER = /^.*%(?!2[BbDdEe]|5[Ff])[0-9A-Fa-f]{2}/;
 
-export function findEmails(text: string): Find[] {
+export function findEmails(text: string, stretch = whole(text)): Find[] {
   const finds: Find[] = [];
-  for (const { 0: sign, index } of text.matchAll(AT)) {
+  for (const { 0: sign, index } of matchesIn(text, AT, stretch)) {
     const start = index + sign.length;
     const [domain] = LABELS.exec(text.slice(start, start + LONGEST_DOMAIN)) ?? [];
     if (domain === undefined || NO_DOMAIN.test(domain)) continue;

@@ -10,14 +10,25 @@ export interface Spent {
   work: number;
 }
 
-/** Finds all of something in a text, in order and without overlaps, in linear time; null if that is too much work. */
-export type FindIn = (text: string, spent?: Spent) => Find[] | null;
+/** A stretch of a text, so that somebody else can have a turn between two stretches of a long one. */
+export interface Stretch {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** What begins in a stretch of a text, in order and without overlaps, in linear time; of the whole text without a stretch. */
+export type FindIn = (text: string, stretch?: Stretch) => Find[];
+
+/** What matches in a whole text, in order and without overlaps, in linear time; null if that is too much work. */
+export type SearchIn = (text: string, spent?: Spent) => Find[] | null;
 
 /** Something that is found under a name. */
-export interface Finder {
-  readonly name: string;
-  readonly findIn: FindIn;
-}
+export type Finder = { readonly name: string } & (
+  | { readonly findIn: FindIn }
+  | { readonly searchIn: SearchIn }
+);
+
+export const whole = (text: string): Stretch => ({ from: 0, until: text.length });
 
 /** Sorts finds and joins those that overlap. */
 export function joined(finds: Find[]): Find[] {
@@ -30,4 +41,20 @@ export function joined(finds: Find[]): Find[] {
     else all.push({ from, to });
   }
   return all;
+}
+
+/** The matches of an expression that begin in a stretch. */
+export function* matchesIn(
+  text: string,
+  expression: RegExp,
+  { from, until }: Stretch,
+): Iterable<RegExpExecArray> {
+  let at = from;
+  for (;;) {
+    expression.lastIndex = at;
+    const match = expression.exec(text);
+    if (match === null || match.index >= until) return;
+    at = expression.lastIndex;
+    yield match;
+  }
 }

@@ -3,12 +3,12 @@
 import { ibanLength, isKnownIban } from '../text/iban.ts';
 import { dividerAt } from './digits.ts';
 import { closes, isDigit, isLetterOrDigit, opens } from './edges.ts';
-import type { Find } from './find.ts';
+import { type Find, whole } from './find.ts';
 
-export function findIbans(text: string): Find[] {
+export function findIbans(text: string, stretch = whole(text)): Find[] {
   const finds: Find[] = [];
   // It begins with two letters, which are in front of two digits.
-  for (let at = 0; at + 4 <= text.length; at++) {
+  for (let at = stretch.from; at < stretch.until; at++) {
     if (!isDigit(text.charCodeAt(at + 2)) || !opens(text, at)) continue;
     const to = ibanEnd(text, at);
     if (to === null) continue;

@@ -2,15 +2,16 @@
 // version or a section. Of IPv6: the usual forms of RFC 4291, of the ranges that are in use, because `a::b` is also code in many languages.
 
 import { closes, isDigit, numberStart, opens } from './edges.ts';
-import type { Find } from './find.ts';
+import { type Find, type Stretch, whole } from './find.ts';
 
-export function findAddresses(text: string): Find[] {
+export function findAddresses(text: string, stretch = whole(text)): Find[] {
   // An IPv6 address may end in one of IPv4; then both are the same find.
-  const six = findSix(text);
-  if (six.length === 0) return findFour(text);
+  const six = findSix(text, stretch);
+  const fours = findFour(text, stretch);
+  if (six.length === 0) return fours;
   const all = [...six];
   let next = 0;
-  for (const four of findFour(text)) {
+  for (const four of fours) {
     while (next < six.length && (six[next] as Find).to <= four.from) next++;
     if (next === six.length || four.from < (six[next] as Find).from) all.push(four);
   }
@@ -28,9 +29,9 @@ const IDENTIFIER = /^2\.5\.(?:4|29)\./;
 /** Of a number with the escape before it. */
 const MOST_DIGITS = 7;
 
-function findFour(text: string): Find[] {
+function findFour(text: string, { from, until }: Stretch): Find[] {
   const finds: Find[] = [];
-  for (let dot = text.indexOf('.'); dot >= 0; dot = text.indexOf('.', dot + 1)) {
+  for (let dot = text.indexOf('.', from); dot >= 0 && dot < until; dot = text.indexOf('.', dot + 1)) {
     let first = dot;
     while (first > 0 && dot - first < MOST_DIGITS && isDigit(text.charCodeAt(first - 1))) first--;
     const at = numberStart(text, first);
@@ -69,10 +70,10 @@ const RUN = /[0-9A-Fa-f:.]+/g;
 /** An address has at most 45 characters. An escape may stand before it, and a sentence go on behind it. */
 const LONGEST_RUN = 51;
 
-function findSix(text: string): Find[] {
+function findSix(text: string, stretch: Stretch): Find[] {
   const finds: Find[] = [];
-  let colon = text.indexOf(':');
-  while (colon >= 0) {
+  let colon = text.indexOf(':', stretch.from);
+  while (colon >= 0 && colon < stretch.until) {
     // The run of characters that an address may have, around the colon.
     let from = colon;
     while (from > 0 && isOfSix(text.charCodeAt(from - 1))) from--;

@@ -2,7 +2,7 @@
 // blanks, hyphens, dots, slashes and brackets between groups.
 
 import { closes, isDigit, opens } from './edges.ts';
-import type { Find } from './find.ts';
+import { type Find, matchesIn, whole } from './find.ts';
 
 /** Codes that are assigned: https://www.itu.int/pub/T-SP-E.164D */
 const CODES: ReadonlySet<string> = new Set(
@@ -25,9 +25,9 @@ const PLUS = /(?:\+|%2[Bb]|\\u002[Bb])(?=\(?[0-9])/g;
 const GROUP = /(?: ?[-./()]{1,2} ?|[ \u00a0\u202f]|%20)?([0-9]+)/y;
 const MAX_GROUPS = 10;
 
-export function findPhones(text: string): Find[] {
+export function findPhones(text: string, stretch = whole(text)): Find[] {
   const finds: Find[] = [];
-  for (const { 0: plus, index } of text.matchAll(PLUS)) {
+  for (const { 0: plus, index } of matchesIn(text, PLUS, stretch)) {
     const last = finds.at(-1);
     if ((last !== undefined && index < last.to) || !opens(text, index)) continue;
     const to = phoneEnd(text, index + plus.length);

@@ -4,7 +4,7 @@
 
 import { findAddressPassword } from './address-passwords.ts';
 import { closes, isLetterOrDigit, opens } from './edges.ts';
-import { type Find, joined } from './find.ts';
+import { type Find, joined, type Stretch, whole } from './find.ts';
 import { findPrivateKey } from './private-keys.ts';
 import { isPlaceholder } from './secret-checks.ts';
 import { SECRET_FORMATS, type SecretFormat } from './secret-formats.ts';
@@ -88,12 +88,12 @@ class Prefixes {
     return node;
   }
 
-  findIn(text: string): Find[] {
+  findIn(text: string, { from, until }: Stretch): Find[] {
     const pairs = this.#pairs;
     const finds: Find[] = [];
-    const last = text.length - 1;
-    let unit = text.charCodeAt(0);
-    for (let at = 0; at < last; at++) {
+    const last = Math.min(until, text.length - 1);
+    let unit = text.charCodeAt(from);
+    for (let at = from; at < last; at++) {
       const following = text.charCodeAt(at + 1);
       const node = pairs[((unit << 7) | following) & PAIR] as number;
       // What is not ASCII may look like another pair.
@@ -133,9 +133,9 @@ const PAIR = ASCII * ASCII - 1;
 
 let prefixes: Prefixes | null = null;
 
-export function findSecrets(text: string): Find[] {
+export function findSecrets(text: string, stretch = whole(text)): Find[] {
   prefixes ??= allPrefixes();
-  return prefixes.findIn(text);
+  return prefixes.findIn(text, stretch);
 }
 
 function allPrefixes(): Prefixes {

@@ -142,7 +142,7 @@ function patternsOf(entries: readonly ResultEntry[]): ReadonlyMap<string, Finder
   const found = new Map<string, Finder>();
   for (const each of entries.flatMap(hiddenOf))
     if (typeof each !== 'string')
-      found.set(each.as, { name: each.as, findIn: compileSearcher(each.pattern) });
+      found.set(each.as, { name: each.as, searchIn: compileSearcher(each.pattern) });
   return found;
 }
 

@@ -8,7 +8,9 @@ import { MOST_BYTES } from '../policy/result-fields.ts';
 import { utf8Length } from '../text/text-length.ts';
 import { type JsonObject, writeJson } from '../wire/json.ts';
 import { guardText, type NamedFinds } from './hide.ts';
+import { findIn } from './search.ts';
 import { type Part, partsOf, rewritten } from './survey.ts';
+import type { InTurns } from './turns.ts';
 
 /** What became of a result. It has numbers and names of the policy, and nothing of the result. */
 export interface Outcome {
@@ -37,13 +39,13 @@ const LARGE = `has more than ${MOST_BYTES / 1024 / 1024} MiB of text, or takes t
 const FIXED = 'has something that the policy hides in a name or a number, where it cannot be hidden';
 const UNTOLD = 'could not be evaluated';
 
-export function applyEntries(
+export function* applyEntries(
   policy: string,
   matching: MatchingEntries,
   call: Scope,
   value: JsonObject,
   shown: Shown,
-): Applied {
+): InTurns<Applied> {
   const { entries, finders } = matching;
   const withheld = (reason: string, by: readonly CompiledEntry[]): Applied => ({
     value: {},
@@ -52,7 +54,7 @@ export function applyEntries(
     marks: marksBy(by),
   });
   const parts = partsOf(value);
-  const found = parts === null || isTooLarge(parts) ? null : findIn(parts, finders);
+  const found = parts === null || isTooLarge(parts) ? null : yield* findIn(parts, finders);
   // Whether an entry applies is not known then, so all of them mark the run.
   if (parts === null || found === null)
     return withheld(`Policy "${policy}" withholds this result: it ${LARGE}.`, entries);
@@ -87,26 +89,6 @@ function isTooLarge(parts: readonly Part[]): boolean {
   for (const { text } of parts) bytes += utf8Length(text);
   return bytes > MOST_BYTES;
 }
-
-/** What is found in each part; null if that is too much work. */
-function findIn(parts: readonly Part[], finders: readonly Finder[]): NamedFinds[][] | null {
-  const found: NamedFinds[][] = [];
-  // What a pattern may take is for the whole, or else many short texts would take many times as much.
-  const spent = finders.map(() => ({ work: 0 }));
-  for (const { text } of parts) {
-    let here = NOTHING;
-    for (const [at, { name, findIn }] of finders.entries()) {
-      const finds = findIn(text, spent[at]!);
-      if (finds === null) return null;
-      if (finds.length === 0) continue;
-      if (here === NOTHING) here = [];
-      here.push({ name, finds });
-    }
-    found.push(here);
-  }
-  return found;
-}
-const NOTHING: NamedFinds[] = [];
 
 function countsOf(found: readonly NamedFinds[][], finders: readonly Finder[]): Record<string, number> {
   const counts = new Map(finders.map(({ name }) => [name, 0]));

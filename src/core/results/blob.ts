@@ -23,7 +23,9 @@ export function asBase64(text: string): string | null {
  * encoded again.
  */
 export function blobText(base64: string): { text: string; exact: boolean } {
-  const bytes = Uint8Array.from(atob(base64), each => each.charCodeAt(0));
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), exact: true };
   } catch {

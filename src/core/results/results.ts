@@ -8,8 +8,10 @@ import type { MatchingEntries } from '../policy/compiled-results.ts';
 import { type Situation, scopeOf, type ToolCall } from '../policy/situation.ts';
 import { isObject, type Json, type JsonObject } from '../wire/json.ts';
 import { type Applied, applyEntries, type Outcome, type Shown } from './apply.ts';
+import type { InTurns } from './turns.ts';
 
 export type { Outcome } from './apply.ts';
+export { atOnce, type InTurns } from './turns.ts';
 
 /**
  * What is needed to guard the results of one call. It holds what conditions see of the call, arguments included, in
@@ -26,7 +28,7 @@ export class ResultGuard {
     this.#scope = scope;
   }
 
-  apply(value: JsonObject, shown: Omit<Shown, 'text'>): Applied {
+  apply(value: JsonObject, shown: Omit<Shown, 'text'>): InTurns<Applied> {
     return applyEntries(this.#policy, this.#matching, this.#scope, value, shown);
   }
 }
@@ -46,10 +48,10 @@ interface Told {
 }
 
 /** The result of a tool, a resource or a prompt. */
-export function guardResult(guard: ResultGuard, result: JsonObject): Told & { result: JsonObject } {
+export function* guardResult(guard: ResultGuard, result: JsonObject): InTurns<Told & { result: JsonObject }> {
   const structured = result['structuredContent'];
   const isError = result['isError'] === true;
-  const { value, reason, outcome, marks } = guard.apply(result, {
+  const { value, reason, outcome, marks } = yield* guard.apply(result, {
     structured: isObject(structured) ? structured : undefined,
     isError,
   });
@@ -67,9 +69,9 @@ export interface CallError {
 const WITHHELD = -32603;
 
 /** What a tool server says in place of a result. Its code is passed on unless the error is withheld. */
-export function guardError(guard: ResultGuard, error: CallError): Told & { error: CallError } {
+export function* guardError(guard: ResultGuard, error: CallError): InTurns<Told & { error: CallError }> {
   const { code, message, data } = error;
-  const { value, reason, outcome, marks } = guard.apply(
+  const { value, reason, outcome, marks } = yield* guard.apply(
     { text: message, code, ...(data !== undefined && { data }) },
     { structured: undefined, isError: true },
   );
@@ -82,7 +84,13 @@ export function guardError(guard: ResultGuard, error: CallError): Told & { error
 }
 
 /** The parameters of a log or progress message. Null if it must not be passed on. */
-export function guardNote(guard: ResultGuard, params: JsonObject): Told & { params: JsonObject | null } {
-  const { value, reason, outcome, marks } = guard.apply(params, { structured: undefined, isError: false });
+export function* guardNote(
+  guard: ResultGuard,
+  params: JsonObject,
+): InTurns<Told & { params: JsonObject | null }> {
+  const { value, reason, outcome, marks } = yield* guard.apply(params, {
+    structured: undefined,
+    isError: false,
+  });
   return { params: reason === null ? value : null, outcome, marks };
 }

@@ -6,6 +6,7 @@ import {
   guardError,
   guardNote,
   guardResult,
+  type InTurns,
   type ResultGuard,
   type Outcome as ResultOutcome,
 } from '../../core/results/results.ts';
@@ -67,18 +68,20 @@ export class GuardedCall {
    * no marks.
    */
   async list(items: readonly JsonObject[]): Promise<JsonObject[]> {
-    const seen = await this.#look(guard => ({ ...guardResult(guard, { items: [...items] }), marks: [] }));
+    const seen = await this.#look(function* (guard) {
+      return { ...(yield* guardResult(guard, { items: [...items] })), marks: [] };
+    });
     return seen === null || seen.outcome.withheld ? [] : (seen.result['items'] as JsonObject[]);
   }
 
   /** Null if it could not be looked at, or its marks could not be committed. */
-  async #look<T extends Seen>(look: (guard: ResultGuard) => T): Promise<T | null> {
+  async #look<T extends Seen>(look: (guard: ResultGuard) => InTurns<T>): Promise<T | null> {
     const { guard, run } = this.#watched;
     try {
-      let seen = safely(() => look(guard));
+      let seen = await safely(look(guard));
       for (let round = 0; round < MOST_ROUNDS && run?.isWaiting(); round++) {
         await resolveAsked(this.#deps.db, [run]);
-        seen = safely(() => look(guard));
+        seen = await safely(look(guard));
       }
       await this.#mark(seen.marks);
       return seen;
@@ -108,10 +111,14 @@ export class GuardedCall {
 
 const INTERNAL = -32603;
 
-/** An error that comes of looking at a result may quote it, so that only its kind is told. */
-function safely<T>(look: () => T): T {
+/** Others have a turn in between. An error that comes of looking at a result may quote it, so that only its kind is told. */
+async function safely<T>(looking: InTurns<T>): Promise<T> {
   try {
-    return look();
+    for (;;) {
+      const turn = looking.next();
+      if (turn.done) return turn.value;
+      await new Promise(setImmediate);
+    }
   } catch (error) {
     throw new Error(`looking at the result failed with ${error instanceof Error ? error.name : 'no error'}`);
   }

@@ -3,7 +3,7 @@
 
 import { expect, test } from 'bun:test';
 import type { ResultEntry } from '../../../src/core/policy/result-fields.ts';
-import { guardResult, type ResultGuard } from '../../../src/core/results/results.ts';
+import { atOnce, guardResult, type ResultGuard } from '../../../src/core/results/results.ts';
 import type { Json, JsonObject } from '../../../src/core/wire/json.ts';
 import { sized } from '../../support/when-changed.ts';
 import { made, marked, type Random, seeded, VECTORS } from '../detectors/made.ts';
@@ -167,7 +167,7 @@ test('what was found is gone, and everything else is as it was', () => {
   let seen = 0;
   for (let round = 0; round < rounds; round++) {
     const { put, before, after } = drawResult();
-    const { result, outcome } = guardResult(guard, before);
+    const { result, outcome } = atOnce(guardResult(guard, before));
     const out = readable(result);
     for (const find of put.finds) if (out.includes(find)) throw new Error(`${find} is in ${out}`);
     expect([before, outcome.withheld]).toEqual([before, put.fixed]);
@@ -182,7 +182,7 @@ test('a cut never shows what was found', () => {
     const atMost = 1 + random(60);
     const guard = guardOf([ALL, { tool: '*', atMost: `${atMost}B` }]) as ResultGuard;
     const { put, before } = drawResult();
-    const { result, outcome } = guardResult(guard, before);
+    const { result, outcome } = atOnce(guardResult(guard, before));
     const out = readable(result);
     for (const find of put.finds) if (out.includes(find)) throw new Error(`${find} is in ${out}`);
     if (outcome.withheld) continue;

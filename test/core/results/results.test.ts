@@ -2,7 +2,13 @@
 
 import { describe, expect, test } from 'bun:test';
 import type { ResultEntry } from '../../../src/core/policy/result-fields.ts';
-import { guardError, guardNote, guardResult, type ResultGuard } from '../../../src/core/results/results.ts';
+import {
+  atOnce,
+  guardError,
+  guardNote,
+  guardResult,
+  type ResultGuard,
+} from '../../../src/core/results/results.ts';
 import { exactly } from '../../../src/core/wire/exact-number.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { guardOf } from './guarded.ts';
@@ -13,7 +19,7 @@ const resource = (more: JsonObject): JsonObject => ({
   content: [{ type: 'resource', resource: { uri: 'file:///a', ...more } }],
 });
 const looked = (entries: ResultEntry[], result: JsonObject, tool?: string) =>
-  guardResult(guardOf(entries, tool) as ResultGuard, result);
+  atOnce(guardResult(guardOf(entries, tool) as ResultGuard, result));
 const withheld = (reason: string) => ({ content: [{ type: 'text', text: reason }], isError: true });
 const WITHHELD = { hidden: {}, withheld: true, cut: false };
 const HIDE: ResultEntry[] = [{ tool: '*', hide: 'email' }];
@@ -229,31 +235,34 @@ describe('errors and messages', () => {
   const guard = guardOf(HIDE) as ResultGuard;
 
   test('of an error, the message and the data are looked at, and it is withheld as an error', () => {
-    const seen = guardError(guard, { code: -32000, message: `for ${MAIL}`, data: { a: [MAIL] } });
+    const seen = atOnce(guardError(guard, { code: -32000, message: `for ${MAIL}`, data: { a: [MAIL] } }));
     expect(seen.error).toEqual({ code: -32000, message: `for ${GONE}`, data: { a: [GONE] } });
-    const gone = guardError(guard, { code: -32000, message: 'a', data: { [MAIL]: 1 } });
+    const gone = atOnce(guardError(guard, { code: -32000, message: 'a', data: { [MAIL]: 1 } }));
     expect(gone.error).toEqual({ code: -32603, message: FIXED });
     const cards = guardOf([{ tool: '*', hide: 'card' }]) as ResultGuard;
-    expect(guardError(cards, { code: CARD, message: 'a' }).error.code).toBe(-32603);
+    expect(atOnce(guardError(cards, { code: CARD, message: 'a' })).error.code).toBe(-32603);
   });
 
   test('a condition sees that it is an error, and its text', () => {
     const entries: ResultEntry[] = [
       { tool: '*', when: 'result.isError && result.text == "no"', withhold: true },
     ];
-    expect(guardError(guardOf(entries) as ResultGuard, { code: 1, message: 'no' }).outcome.withheld).toBe(
-      true,
-    );
+    expect(
+      atOnce(guardError(guardOf(entries) as ResultGuard, { code: 1, message: 'no' })).outcome.withheld,
+    ).toBe(true);
   });
 
   test('a log or progress message is passed on, or left out', () => {
-    expect(guardNote(guard, { level: 'info', data: MAIL }).params).toEqual({ level: 'info', data: GONE });
-    expect(guardNote(guard, { progressToken: 1, progress: 2, message: MAIL }).params).toEqual({
+    expect(atOnce(guardNote(guard, { level: 'info', data: MAIL })).params).toEqual({
+      level: 'info',
+      data: GONE,
+    });
+    expect(atOnce(guardNote(guard, { progressToken: 1, progress: 2, message: MAIL })).params).toEqual({
       progressToken: 1,
       progress: 2,
       message: GONE,
     });
-    expect(guardNote(guard, { level: 'info', data: { [MAIL]: 1 } }).params).toBeNull();
+    expect(atOnce(guardNote(guard, { level: 'info', data: { [MAIL]: 1 } })).params).toBeNull();
   });
 });
 
