@@ -21,9 +21,13 @@ const CONNECTIONS = 4;
 const MEANWHILE = 3 * CONNECTIONS;
 
 const ACCEPTS_UNSEEN: Patch = {
-  file: 'src/store/tool-definitions.ts',
-  find: 'WHERE connected_tool_id = $1 AND tool_name = $2 AND COALESCE(changed_digest, digest) = $3`,',
-  replace: 'WHERE connected_tool_id = $1 AND tool_name = $2`,',
+  file: 'src/guard/tool-servers/accept.ts',
+  find: 'tools.map(({ name, digest }) => acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at })),',
+  replace: `tools.map(async ({ name }) => {
+      const pin = await findPin(tx, sourceId, name);
+      const digest = pin?.changedDigest ?? pin?.digest ?? '';
+      return acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at });
+    }),`,
 };
 const REMEMBERS: Patch = {
   file: 'src/guard/check/held.ts',
