@@ -212,6 +212,13 @@ const TRUSTING_DEFINITIONS: Patch[] = [
       "const rows = await ((globalThis as any)[[...ids].join(' ')] ??= shownDefinitions(tx, [...ids], [...names]));\n" +
       '    const facts = new DefinitionFacts(rows, lock);',
   },
+  // Without this, a replica that was shown the change itself decides nothing by what it remembers.
+  {
+    file: 'src/mcp/call.ts',
+    find: 'connectedTool: { ...calledTool(connectedTool, upstream), seenDigest },',
+    replace:
+      'connectedTool: { ...calledTool(connectedTool, upstream), seenDigest: seenDigest && undefined },',
+  },
 ];
 /** What each can break. A connection is a session, so its mutants are those of sessions. */
 const MEMORY: [kinds: string[], patches: Patch[]][] = [
