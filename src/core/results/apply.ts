@@ -20,6 +20,8 @@ export interface Outcome {
   readonly cut: boolean;
 }
 
+export const WITHHELD: Outcome = { hidden: {}, withheld: true, cut: false };
+
 /** What conditions see of a result beside its texts and finds. */
 export interface Shown {
   readonly structured: JsonObject | undefined;
@@ -50,7 +52,7 @@ export function* applyEntries(
   const withheld = (reason: string, by: readonly CompiledEntry[]): Applied => ({
     value: {},
     reason,
-    outcome: { hidden: {}, withheld: true, cut: false },
+    outcome: WITHHELD,
     marks: marksBy(by),
   });
   const parts = partsOf(value);

@@ -10,7 +10,7 @@ import { isObject, type Json, type JsonObject } from '../wire/json.ts';
 import { type Applied, applyEntries, type Outcome, type Shown } from './apply.ts';
 import type { InTurns } from './turns.ts';
 
-export type { Outcome } from './apply.ts';
+export { type Outcome, WITHHELD } from './apply.ts';
 export { atOnce, type InTurns } from './turns.ts';
 
 /**

@@ -9,6 +9,7 @@ import {
   type InTurns,
   type ResultGuard,
   type Outcome as ResultOutcome,
+  WITHHELD,
 } from '../../core/results/results.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
 import { findRun, insertMarks } from '../../store/runs.ts';
@@ -43,7 +44,7 @@ export class GuardedCall {
     if (seen !== null) return seen;
     return {
       result: { content: [{ type: 'text', text: UNSEEN }], isError: true },
-      outcome: { hidden: {}, withheld: true, cut: false },
+      outcome: WITHHELD,
     };
   }
 
@@ -54,7 +55,7 @@ export class GuardedCall {
     if (seen !== null) return seen;
     return {
       error: { code: INTERNAL, message: UNSEEN },
-      outcome: { hidden: {}, withheld: true, cut: false },
+      outcome: WITHHELD,
     };
   }
 

@@ -45,37 +45,20 @@ function Inputs({ form, change, draft }: InputsProps) {
         placeholder="github__create_issue"
         write={tool => change({ tool })}
       />
-      <Field label="Arguments" hint="A JSON object. Conditions read it as args.">
-        {ties => (
-          <textarea
-            {...ties}
-            class="mono"
-            rows={3}
-            value={form.args}
-            placeholder='{ "amount": 40, "currency": "EUR" }'
-            autocomplete="off"
-            spellcheck={false}
-            onInput={event => change({ args: event.currentTarget.value })}
-          />
-        )}
-      </Field>
-      <Field
+      <Lines
+        label="Arguments"
+        hint="A JSON object. Conditions read it as args."
+        value={form.args}
+        placeholder='{ "amount": 40, "currency": "EUR" }'
+        write={args => change({ args })}
+      />
+      <Lines
         label="Result"
         hint="What the call brings back: a text, or the JSON of an MCP result. It stays in this browser."
-      >
-        {ties => (
-          <textarea
-            {...ties}
-            class="mono"
-            rows={3}
-            value={form.result}
-            placeholder="Write to ann@example.com."
-            autocomplete="off"
-            spellcheck={false}
-            onInput={event => change({ result: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+        value={form.result}
+        placeholder="Write to ann@example.com."
+        write={result => change({ result })}
+      />
       <details class="circumstances">
         <summary>Key, session, person, time, limits and what the run has met</summary>
         <div class="pairs">
@@ -157,6 +140,26 @@ function Text({ label, hint, value, placeholder, write }: TextProps) {
         <input
           {...ties}
           class="mono"
+          value={value}
+          placeholder={placeholder}
+          autocomplete="off"
+          spellcheck={false}
+          onInput={event => write(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** The same for a text of several lines. */
+function Lines({ label, hint, value, placeholder, write }: TextProps) {
+  return (
+    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+      {ties => (
+        <textarea
+          {...ties}
+          class="mono"
+          rows={3}
           value={value}
           placeholder={placeholder}
           autocomplete="off"
