@@ -14,6 +14,9 @@ import { type Engine, startService, type TestService } from '../support/service.
 import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
 
 const ROUNDS = sized(200, 20, 5);
+/** When the operator accepts what was there before the change, in turn: at once with it, and surely before and after it. */
+const WHEN = ['as the list is asked for', 'as it is shown', 'after', 'before'] as const;
+type When = (typeof WHEN)[number];
 /** At most; a mutant's run ends with its first violation. */
 const MUTANT_ROUNDS = 100;
 const CONNECTIONS = 4;
@@ -41,8 +44,7 @@ for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/**')) {
     test(`${engine}: nothing is allowed between a change and its acceptance, of a server of ${whose}`, async () => {
       const found = await measure(engine, ROUNDS, whose);
       expect(found).toMatchObject({ rounds: ROUNDS, violations: 0 });
-      // Both orders of what happened at once have been seen, or nothing was tried.
-      if (ROUNDS >= 20) expect([found.accepted > 0, found.refused > 0]).toEqual([true, true]);
+      expect([found.accepted > 0, found.refused > 0]).toEqual([true, true]);
     });
 
   for (const [what, patch] of Object.entries({ ACCEPTS_UNSEEN, REMEMBERS }))
@@ -130,7 +132,7 @@ class Race {
         .catch(() => this.#listed())
     ).digest;
     while (done < rounds && !(isMutant && this.#late() > 0)) {
-      const { status } = await this.#changeAndAccept(seen);
+      const { status } = await this.#changeAndAccept(seen, WHEN[done % WHEN.length] as When);
       outcomes[status === 204 ? 'accepted' : 'refused']++;
       const from = performance.now();
       await this.#meanwhile(from);
@@ -157,11 +159,10 @@ class Race {
     return this.#world.tool(this.#server, 'a');
   }
 
-  /**
-   * The server changes the tool, and an operator accepts the definition of before, both at once: by chance the operator
-   * begins as the list is asked for, or as the server shows it.
-   */
-  async #changeAndAccept(digest: string): Promise<{ status: number }> {
+  /** The server changes the tool, and an operator accepts the definition of before. */
+  async #changeAndAccept(digest: string, when: When): Promise<{ status: number }> {
+    const accept = () => this.#anywhere().accept(this.#server, [{ name: 'a', digest }]);
+    const before = when === 'before' ? await accept() : null;
     const title = `Version ${++this.#version}`;
     const shown = Promise.withResolvers<void>();
     this.#server.upstream.options.others['tools/list'] = () => {
@@ -169,14 +170,13 @@ class Race {
       return { tools: [tool('a', { title })] };
     };
     const list = () => this.#anywhere().ask(this.#server);
-    const accept = () => this.#anywhere().accept(this.#server, [{ name: 'a', digest }]);
     const listed = list();
-    const begun = this.#random() < 0.3 ? null : Promise.race([shown.promise, listed]);
-    const answer = (begun ?? Promise.resolve()).then(accept);
+    const meanwhile = when === 'as the list is asked for' ? accept() : null;
+    const answered = when === 'as it is shown' ? Promise.race([shown.promise, listed]).then(accept) : null;
     // A list that was under way before may still have the definition before.
     await listed;
     while ((await this.#anywhere().tool(this.#server, 'a')).definition.title !== title) await list();
-    return answer;
+    return before ?? (await meanwhile) ?? (await answered) ?? accept();
   }
 
   async #accepted(digest: string): Promise<void> {
