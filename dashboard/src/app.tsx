@@ -184,7 +184,6 @@ function ThemeChoice() {
 }
 
 function Account() {
-  if (me.value === null) return null;
   return (
     <div class="account">
       <p class="who" title={me.value.email ?? ''}>

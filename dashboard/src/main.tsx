@@ -6,13 +6,11 @@ import { startHealth } from './health.ts';
 import { startLive } from './live.ts';
 import { watchPending } from './notifications.ts';
 import { startPending } from './pending.ts';
-import { loadMe, seesOwnOnly } from './session.ts';
+import { seesOwnOnly } from './session.ts';
 import { startTheme } from './theme.ts';
 import { startTitle } from './title.ts';
 
 startTheme();
-// If this fails, the requests of the pages fail too, and they show the error.
-loadMe().catch(() => {});
 // What waits and what happens is about everybody.
 if (!seesOwnOnly.value) {
   startPending();

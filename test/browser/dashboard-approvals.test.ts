@@ -127,12 +127,15 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
     expect((await service.check(key, 'prod', held.toolName)).body.decision).toBe('pending');
   });
 
+  /** What is asked from now on is new to the page. */
+  const listed = (page: Page) => page.locator('main .loading').waitFor({ state: 'detached' });
   const showNew = (page: Page) => page.getByRole('button', { name: /^Show \d+ new$/ }).click();
 
   test('calls that begin to wait are announced, and those answered elsewhere say so, without a reload', async () => {
     await visit(browser, service, approver.cookie, async page => {
       await page.goto('/dashboard/approvals');
       await page.getByText('Live', { exact: true }).first().waitFor();
+      await listed(page);
       const held = await hold();
       await showNew(page);
       await question(page, held.tool).waitFor();
@@ -151,6 +154,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       await page.route('**/admin/v1/events', route => route.abort());
       await page.goto('/dashboard/approvals');
       await page.getByText('Not live').first().waitFor();
+      await listed(page);
       const late = await hold();
       await page.getByRole('button', { name: 'Refresh' }).first().click();
       await showNew(page);

@@ -14,6 +14,7 @@ import {
   PHONE,
   visit,
 } from '../support/browser.ts';
+import { until } from '../support/faults.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { suiteWhenChanged } from '../support/when-changed.ts';
 
@@ -48,6 +49,10 @@ suite.if(hasBrowser())('before a policy is saved', () => {
   /** The text in the editor; every line is an element of its own. */
   const written = async (page: Page) => (await page.locator('.cm-line').allTextContents()).join('\n');
 
+  /** The editor gets a text right after the page around it. */
+  const shows = (page: Page, text: string) =>
+    until(`the editor shows ${text}`, async () => (await written(page)) === text);
+
   async function open(page: Page, policyId: string, query = ''): Promise<void> {
     await page.goto(`/dashboard/policies/${policyId}${query}`);
     await page.locator('.cm-content').waitFor();
@@ -73,22 +78,22 @@ suite.if(hasBrowser())('before a policy is saved', () => {
       await page.goBack();
       await page.getByText('Your unsaved draft was restored.').waitFor();
       await page.locator('.cm-content').waitFor();
-      expect(await written(page)).toBe(mine);
+      await shows(page, mine);
       await expectUsable(page);
       await page.reload();
       await page.getByText('Your unsaved draft was restored.').waitFor();
       await button(page, 'Discard the draft').click();
       await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
-      expect(await written(page)).toBe(saved);
+      await shows(page, saved);
       await page.reload();
       await page.locator('.cm-content').waitFor();
       expect(await page.getByText('Your unsaved draft was restored.').count()).toBe(0);
       await button(page, 'Bring it back').click();
       await page.getByText('Not saved yet.').waitFor();
-      expect(await written(page)).toBe(mine);
+      await shows(page, mine);
       await button(page, 'Discard the draft').click();
       await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
-      expect(await written(page)).toBe(saved);
+      await shows(page, saved);
       await write(page, mine);
       await page.getByText('Not saved yet.').waitFor();
       await save(page, 2);
@@ -108,7 +113,7 @@ suite.if(hasBrowser())('before a policy is saved', () => {
       await page.getByRole('link', { name: 'New policy' }).click();
       await page.getByText('Your unsaved draft was restored.').waitFor();
       expect(await page.getByLabel('Name').inputValue()).toBe('half done');
-      expect(await written(page)).toBe('- { tool: b, action: deny }');
+      await shows(page, '- { tool: b, action: deny }');
       await button(page, 'Create the policy').click();
       await heading(page, 'half done');
       await page.goto('/dashboard/policies/new');
@@ -162,15 +167,15 @@ suite.if(hasBrowser())('before a policy is saved', () => {
           await expectUsable(page);
           await button(page, 'Take version 2').click();
           await both.waitFor({ state: 'detached' });
-          expect(await written(page)).toBe(theirs);
+          await shows(page, theirs);
           await page.reload();
           await page.getByText('Your draft of version 1 is set aside.').waitFor();
           await page.locator('.cm-content').waitFor();
-          expect(await written(page)).toBe(theirs);
+          await shows(page, theirs);
           await expectUsable(page);
           await button(page, 'Bring it back').click();
           await both.waitFor();
-          expect(await written(page)).toBe(mine);
+          await shows(page, mine);
           await button(page, 'Keep my text').click();
           await save(page, 3);
           expect(await textOf(policyId)).toBe(mine);
@@ -326,7 +331,7 @@ suite.if(hasBrowser())('before a policy is saved', () => {
         await links.getByRole('link', { name: 'Allow this tool' }).click();
         await page.getByText('Rule 1 (allow for github__merge) was added to the text.').waitFor();
         await page.locator('.cm-added').waitFor();
-        expect(await written(page)).toBe(wanted);
+        await shows(page, wanted);
         expect(await page.locator('.cm-added').allTextContents()).toEqual([
           '- { tool: github__merge, action: allow }',
         ]);
@@ -337,7 +342,7 @@ suite.if(hasBrowser())('before a policy is saved', () => {
         await page.reload();
         await page.getByText('Your unsaved draft was restored.').waitFor();
         await page.locator('.cm-content').waitFor();
-        expect(await written(page)).toBe(wanted);
+        await shows(page, wanted);
         await save(page, 3);
         expect((await service.check(key, 'github', 'merge')).body.decision).toBe('allow');
         expect((await service.check(key, 'github', 'other')).body.decision).toBe('deny');
@@ -361,12 +366,13 @@ suite.if(hasBrowser())('before a policy is saved', () => {
             .waitFor();
           await page.locator('.cm-added').waitFor();
         }
-        expect(await written(page)).toBe(
+        await shows(
+          page,
           `${text}- { tool: github__merge, action: deny }\n- { tool: github__close, action: require_approval }\n`,
         );
         await button(page, 'Discard the draft').click();
         await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
-        expect(await written(page)).toBe(text);
+        await shows(page, text);
       });
     });
 
@@ -416,7 +422,7 @@ suite.if(hasBrowser())('before a policy is saved', () => {
         ]) {
           await open(page, policyId, query);
           await page.getByRole('alert').waitFor();
-          expect(await written(page)).toBe(text);
+          await shows(page, text);
           expect(await button(page, 'Save as version 2').isDisabled()).toBe(true);
         }
       });

@@ -269,6 +269,7 @@ describe.if(hasBrowser()).each(engineNames)('policies and keys on %s', engine =>
       await heading(page, policyName);
       await page.getByRole('definition').getByText('at most 1 call within 1h per key').waitFor();
       const row = page.getByRole('table', { name: 'What is used of the limits' }).getByRole('row').nth(1);
+      await row.getByText('spender').waitFor();
       expect(await row.textContent()).toMatch(/^paysspender1 of 1/);
       await row.getByRole('button', { name: 'Reset' }).click();
       await expectUsable(page);

@@ -107,7 +107,9 @@ describe.if(hasBrowser())('tool servers', () => {
       // A command is only named; what belongs into the server file is shown.
       await dialog.getByLabel('Begin with').selectOption('filesystem');
       await dialog.getByText('Declare it under').waitFor();
-      expect(await dialog.getByLabel('Command').locator('option').allTextContents()).toEqual(['notes']);
+      const commands = dialog.getByLabel('Command').locator('option');
+      await commands.first().waitFor({ state: 'attached' });
+      expect(await commands.allTextContents()).toEqual(['notes']);
       await expectUsable(page);
       await dialog.getByLabel('Begin with').selectOption('github');
       expect(await dialog.getByLabel('Name').inputValue()).toBe('github');

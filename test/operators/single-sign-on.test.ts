@@ -55,7 +55,9 @@ for (const engine of await enginesWhenChanged('src/store/**', 'src/guard/people/
       const status = async (path: string) => (await visitor.go(door.service.url + path)).status;
       expect(await status('/admin/v1/me/connections')).toBe(200);
       expect(await status('/admin/v1/keys')).toBe(403);
-      expect(await (await visitor.go(`${door.service.url}/dashboard`)).text()).toContain('data-role="user"');
+      expect(await (await visitor.go(`${door.service.url}/dashboard`)).text()).toContain(
+        '&quot;role&quot;:&quot;user&quot;',
+      );
     });
 
     test('the same person is the same operator the next time, with what their groups give then', async () => {

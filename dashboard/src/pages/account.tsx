@@ -22,9 +22,9 @@ export default function Account() {
       <Panel title="You">
         <Facts
           facts={[
-            ['E-mail', <Named key="" text={me.value?.email ?? ''} />],
-            ['Role', me.value?.role ?? ''],
-            ['Groups', me.value?.groups.length ? <Named key="" text={me.value.groups.join(', ')} /> : 'none'],
+            ['E-mail', <Named key="" text={me.value.email ?? ''} />],
+            ['Role', me.value.role],
+            ['Groups', me.value.groups.length ? <Named key="" text={me.value.groups.join(', ')} /> : 'none'],
           ]}
         />
       </Panel>
@@ -102,7 +102,7 @@ function Password() {
         <input
           type="text"
           name="username"
-          value={me.value?.email ?? ''}
+          value={me.value.email ?? ''}
           autocomplete="username"
           hidden
           readOnly

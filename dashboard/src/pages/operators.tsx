@@ -210,7 +210,7 @@ function columns(
 function Person({ of: { email } }: { of: Operator }) {
   return (
     <span>
-      <Named text={email} /> {email === me.value?.email && <Badge tone="accent">you</Badge>}
+      <Named text={email} /> {email === me.value.email && <Badge tone="accent">you</Badge>}
     </span>
   );
 }

@@ -10,7 +10,7 @@ import { lazy } from '../lazy.ts';
 import { useList } from '../load.ts';
 import { loadKeys } from '../names.ts';
 import type { Policy } from '../resources.ts';
-import { mayAdminister, me } from '../session.ts';
+import { mayAdminister } from '../session.ts';
 import { usersOf } from './policies/users.ts';
 
 // The policy parser and the editor are large, and the list needs neither.
@@ -22,7 +22,7 @@ export default function Policies() {
   useEffect(() => {
     loadKeys().catch(() => {});
   }, []);
-  if (id === 'new') return <NewPolicy key={me.value?.actor} />;
+  if (id === 'new') return <NewPolicy />;
   return id === undefined ? <List /> : <OnePolicy key={id} id={id} />;
 }
 

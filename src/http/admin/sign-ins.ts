@@ -63,9 +63,12 @@ export const me = z.object({
 });
 
 export function signedInAnswer(operator: SignedIn, cookie: string): Response {
-  const { email, role, groups } = operator;
   const headers = { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' };
-  return Response.json({ email, role, groups, actor: `operator:${email}` }, { headers });
+  return Response.json(showSignedIn(operator), { headers });
+}
+
+export function showSignedIn({ email, role, groups }: SignedIn): z.output<typeof me> {
+  return { email, role, groups: [...groups], actor: `operator:${email}` };
 }
 
 const signInShown = z.object({

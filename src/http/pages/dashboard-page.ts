@@ -1,7 +1,8 @@
 // The one HTML page of the dashboard: an empty frame with its script and style, under a policy that allows nothing
 // else. Without JavaScript it says that it needs it.
 
-import type { Role } from '../../store/operators.ts';
+import type { SignedIn } from '../../guard/people/sign-ins.ts';
+import { showSignedIn } from '../admin/sign-ins.ts';
 import { html, ICON } from '../serving/page.ts';
 import type { Dashboard } from './dashboard-build.ts';
 
@@ -20,10 +21,11 @@ const POLICY = [
 ].join('; ');
 
 /**
- * The page contains the reader's role, so that it requests nothing that they may not see, and the address at which MCP
- * clients sign in, which is empty if they cannot.
+ * The page says who reads it, so that it requests nothing that they may not see, and changes nothing once they are at work.
+ * It also has the address at which MCP clients sign in, which is empty if they cannot.
  */
-export function framePage({ script, style }: Dashboard, role: Role, clientAddress: string): Response {
+export function framePage({ script, style }: Dashboard, operator: SignedIn, clientAddress: string): Response {
+  const me = JSON.stringify(showSignedIn(operator));
   const file = (name: string) => `/dashboard/assets/${name}`;
   const { markup } = html`<!doctype html>
 <html lang="en">
@@ -37,7 +39,7 @@ export function framePage({ script, style }: Dashboard, role: Role, clientAddres
 <script type="module" src="${file(script)}"></script>
 </head>
 <body>
-<div id="app" data-role="${role}" data-clients="${clientAddress}"></div>
+<div id="app" data-me="${me}" data-clients="${clientAddress}"></div>
 <noscript><p class="noscript">The dashboard needs JavaScript. Approval links, the sign-in and the <a href="/docs">API
 reference</a> work without it.</p></noscript>
 </body>

@@ -68,7 +68,7 @@ async function show(incoming: Incoming<unknown, unknown>): Promise<Response> {
   const visitor = await signedInOperator(incoming.services, incoming.request);
   if (visitor === null) return toSignIn(incoming);
   const { config } = incoming.services;
-  return framePage(await dashboard(), visitor.operator.role, config.oauth ? resourceOf(config) : '');
+  return framePage(await dashboard(), visitor.operator, config.oauth ? resourceOf(config) : '');
 }
 
 async function toSignIn(incoming: Incoming<unknown, unknown>): Promise<Response> {

@@ -367,6 +367,14 @@ describe('a request', () => {
 
 describe('a name with several addresses', () => {
   const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  /** A port at which nobody listens, at whichever address: other tests run at the same time. */
+  async function free(): Promise<number> {
+    const everywhere = createServer();
+    await new Promise<void>(resolve => everywhere.listen(0, '0.0.0.0', resolve));
+    const { port } = everywhere.address() as { port: number };
+    await new Promise(resolve => everywhere.close(resolve));
+    return port;
+  }
   /** A server at one address of this machine. */
   async function at(host: string, port: number, onData: (socket: Socket) => void) {
     const sockets: Socket[] = [];
@@ -381,7 +389,7 @@ describe('a name with several addresses', () => {
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.on('error', reject);
-    server.listen(port, host, resolve);
+    server.listen(port === 0 ? await free() : port, host, resolve);
     await promise;
     const stop = () => {
       server.close();

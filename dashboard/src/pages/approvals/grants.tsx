@@ -64,7 +64,7 @@ const revoking = (done: () => void): Column<Grant> => ({
 
 /** Admins revoke any grant, approvers those that they opened. */
 function Revoke({ grant, done }: { grant: Grant; done: () => void }) {
-  if (!mayAdminister.value && grant.openedBy !== me.value?.actor) return null;
+  if (!mayAdminister.value && grant.openedBy !== me.value.actor) return null;
   const { id, serverName, toolName } = grant;
   const revoke = async () => {
     await remove(`/grants/${id}`);

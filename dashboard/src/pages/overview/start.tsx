@@ -78,7 +78,7 @@ const STEPS: StepProps[] = [
     name: 'Create the first operator',
     about: () => (
       <>
-        That is you, {me.value?.email}. <a href="/dashboard/operators">Invite others</a>.
+        That is you, {me.value.email}. <a href="/dashboard/operators">Invite others</a>.
       </>
     ),
   },

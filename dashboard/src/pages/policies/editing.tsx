@@ -33,7 +33,7 @@ interface EditingProps {
 
 export function Editing({ policy, reload }: EditingProps) {
   const editable = mayAdminister.value;
-  const drafts = editable ? new KeptDrafts(me.value?.actor ?? '', policy.id, sessionStorage) : null;
+  const drafts = editable ? new KeptDrafts(me.value.actor, policy.id, sessionStorage) : null;
   const unsaved = useUnsaved(policy, drafts);
   const { draft, began } = unsaved;
   const changed = draft.text !== policy.text;

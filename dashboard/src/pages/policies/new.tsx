@@ -32,7 +32,7 @@ const NAME_HINT = 'Unique; it appears in the reasons of verdicts.';
 const IN_TEXT = 'The text below says it; change it there.';
 
 export function NewPolicy() {
-  const drafts = new KeptDrafts(me.value?.actor ?? '', 'new', sessionStorage);
+  const drafts = new KeptDrafts(me.value.actor, 'new', sessionStorage);
   const [kept, setKept] = useState(() => drafts.read('edited'));
   const [discarded, setDiscarded] = useState(() => drafts.read('discarded'));
   const [name, setName] = useState(kept?.name ?? '');

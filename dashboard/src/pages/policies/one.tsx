@@ -12,7 +12,7 @@ import { Empty, Loading, Problem } from '../../components/states.tsx';
 import { Named } from '../../components/text.tsx';
 import { useGet } from '../../load.ts';
 import type { WholePolicy } from '../../resources.ts';
-import { mayAdminister, me } from '../../session.ts';
+import { mayAdminister } from '../../session.ts';
 import { Editing } from './editing.tsx';
 import { LimitsPanel } from './limits.tsx';
 import { renamed } from './renamed.ts';
@@ -53,7 +53,7 @@ function Loaded({ policy, reload }: { policy: WholePolicy; reload: () => void })
       }
       actions={admin && <Actions policy={policy} reload={reload} />}
     >
-      <Editing key={me.value?.actor} policy={policy} reload={reload} />
+      <Editing policy={policy} reload={reload} />
       {Object.keys(policy.limits).length > 0 && <LimitsPanel policy={policy} />}
       <div class="halves">
         <Versions policy={policy} replace={text => replacePolicy({ id, version, text }).then(reload)} />

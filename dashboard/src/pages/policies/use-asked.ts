@@ -7,7 +7,7 @@ import { visible } from '../../../../src/core/text/visible.ts';
 import { post } from '../../api.ts';
 import { isSpan, type Span, since } from '../../components/span-choice.tsx';
 import type { WholePolicy } from '../../resources.ts';
-import { mayAdminister, me } from '../../session.ts';
+import { mayAdminister } from '../../session.ts';
 import { type Asked, askedIn } from './asked.ts';
 import type { Unsaved } from './use-unsaved.ts';
 import { withRule } from './with-rule.ts';
@@ -20,8 +20,7 @@ export function useAsked(policy: WholePolicy, unsaved: Unsaved, setSpan: (span: 
   const fail = (error: Error) => unsaved.say({ kind: 'failed', error });
   useEffect(() => {
     const asked = askedIn(query);
-    // Until it is known who is signed in, nobody may edit.
-    if (asked === null || me.value === null) return;
+    if (asked === null) return;
     route(path, true);
     if (!mayAdminister.value) fail(new Error('Only admins can change policies.'));
     else follow(asked);

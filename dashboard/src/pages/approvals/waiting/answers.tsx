@@ -139,7 +139,7 @@ function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Erro
   const isFinal = error instanceof Refusal && error.status === 403 && error.code !== 'proof_needed';
   const refused = isFinal ? error.message : null;
   if (refused !== null) return refused;
-  const { email, groups } = me.value ?? {};
+  const { email, groups } = me.value;
   if (approverGroup !== null && groups?.includes(approverGroup) === false)
     return (
       <>

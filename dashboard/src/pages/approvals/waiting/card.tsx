@@ -128,7 +128,7 @@ function Ended({ ending, note }: { ending: Ending; note: string | null }) {
   return (
     <p class="ending">
       <b>
-        <Named text={endingWords(ending, me.value?.email ?? null)} />
+        <Named text={endingWords(ending, me.value.email)} />
       </b>
       {ending.grantExpiresAt !== null && (
         <>
