@@ -128,7 +128,10 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
   });
 
   /** What is asked from now on is new to the page. */
-  const listed = (page: Page) => page.locator('main .loading').waitFor({ state: 'detached' });
+  const listed = async (page: Page) => {
+    await page.getByRole('list', { name: 'Waiting for an answer' }).waitFor({ state: 'attached' });
+    await page.locator('main .loading').waitFor({ state: 'detached' });
+  };
   const showNew = (page: Page) => page.getByRole('button', { name: /^Show \d+ new$/ }).click();
 
   test('calls that begin to wait are announced, and those answered elsewhere say so, without a reload', async () => {
@@ -185,6 +188,7 @@ describe.if(hasBrowser()).each(engineNames)('the inbox on %s', engine => {
       for (const each of [page, other]) {
         await each.goto('/dashboard/approvals');
         await each.getByText('Live', { exact: true }).first().waitFor();
+        await listed(each);
       }
       const before = await page.title();
       await hide(page, true);
