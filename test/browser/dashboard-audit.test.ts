@@ -165,7 +165,7 @@ describe.if(hasBrowser()).each(engineNames)('what the guard did, on %s', engine 
       await shows(page, 'files__read');
       await page.getByText('Live', { exact: true }).first().waitFor();
       await page.mouse.wheel(0, 2000);
-      await page.waitForFunction('scrollY > 500');
+      await page.waitForFunction('() => scrollY > 500');
       await service.check(key, 'late', engine);
       await page.getByRole('button', { name: 'Show 1 new entry' }).click();
       await shows(page, `late__${engine}`);

@@ -222,7 +222,7 @@ export async function violationsOf(page: Page, look: 'all' | 'structure' = 'all'
 
 /** Nothing that axe finds wrong, and nothing to scroll sideways to. What takes long to be read again fades for that time. */
 export async function expectUsable(page: Page): Promise<void> {
-  await page.waitForFunction("document.querySelector('.read.again') === null");
+  await page.waitForFunction("() => document.querySelector('.read.again') === null");
   expect(await violationsOf(page)).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 }
