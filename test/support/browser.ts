@@ -207,6 +207,17 @@ const COLOURS = ['color-contrast', 'link-in-text-block'];
 /** Of a long table it looks at the first rows: the others are set alike, and it takes as long for each. */
 const WITHOUT_ROWS = { exclude: [['tbody > tr:nth-child(n + 9)']] };
 
+/** What takes long to be read again fades for that time, and has to be looked at once it is there: null. */
+const LOOK = `async (...given) => {
+  const fades = () => document.querySelector('.read.again') !== null;
+  let faded = fades();
+  const watch = new MutationObserver(() => { faded ||= fades(); });
+  watch.observe(document, { subtree: true, attributes: true, attributeFilter: ['class'] });
+  const { violations } = await axe.run(...given);
+  watch.disconnect();
+  return faded && violations.length > 0 ? null : violations;
+}`;
+
 /**
  * What axe finds wrong on a page. Our pages have no frames, so it looks at the page alone, and no media, so it loads
  * nothing. Where the things are that it finds right, nobody wants to know, and to say it takes longer than to find them.
@@ -216,13 +227,13 @@ export async function violationsOf(page: Page, look: 'all' | 'structure' = 'all'
   const options = { resultTypes: ['violations'], selectors: false, preload: false, rules };
   const given = [WITHOUT_ROWS, options].map(each => JSON.stringify(each)).join();
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
-  const found: Result[] = await page.evaluate(`axe.run(${given}).then(({ violations }) => violations)`);
+  let found: Result[] | null = null;
+  while (found === null) found = await page.evaluate(`(${LOOK})(${given})`);
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html).join(' ')}`);
 }
 
-/** Nothing that axe finds wrong, and nothing to scroll sideways to. What takes long to be read again fades for that time. */
+/** Nothing that axe finds wrong, and nothing to scroll sideways to. */
 export async function expectUsable(page: Page): Promise<void> {
-  await page.waitForFunction("() => document.querySelector('.read.again') === null");
   expect(await violationsOf(page)).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 }

@@ -80,7 +80,8 @@ const CODING_HINT =
 
 function Fields({ policies, current }: { policies: readonly Policy[]; current?: Key }) {
   const [chosen, setChosen] = useState<string | null>(null);
-  const forCoding = chosen === CODING;
+  // Without another policy, the browser chooses the first that is offered.
+  const forCoding = chosen === CODING || (chosen === null && current === undefined && policies.length === 0);
   return (
     <>
       <Field label="Name" hint="Approvers see it: say which agent it is for.">
