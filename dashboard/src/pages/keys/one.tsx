@@ -91,7 +91,12 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
             Its audit log
           </a>
           {mayAdminister.value && key.revokedAt === null && (
-            <Actions of={key} policies={policies.data ?? []} reload={reload} />
+            <Actions
+              of={key}
+              policies={policies.data ?? []}
+              waits={policies.data === undefined && policies.error === null}
+              reload={reload}
+            />
           )}
         </>
       }
@@ -127,10 +132,13 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
 function Actions({
   of: key,
   policies,
+  waits,
   reload,
 }: {
   of: Key;
   policies: readonly Policy[];
+  /** The policies to choose from are still being loaded. */
+  waits: boolean;
   reload: () => void;
 }) {
   const [open, setOpen] = useState(false);
@@ -141,7 +149,7 @@ function Actions({
   };
   return (
     <>
-      <button type="button" class="plain" onClick={() => setOpen(true)}>
+      <button type="button" class="plain" disabled={waits} onClick={() => setOpen(true)}>
         Change
       </button>
       <ChangeKey of={key} open={open} policies={policies} onClose={() => setOpen(false)} onChanged={reload} />
