@@ -23,7 +23,7 @@ export const mayResolve = computed(() => rank.value >= RANK.approver);
 /** Whether the operator may change anything. */
 export const mayAdminister = computed(() => rank.value >= RANK.admin);
 
-/** Called when somebody has changed what they are themselves. */
+/** Asks again: their role may have changed, or their sign-in may have ended. */
 export async function loadMe(): Promise<void> {
   me.value = await get<Me>('/me');
 }

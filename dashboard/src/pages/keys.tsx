@@ -67,7 +67,7 @@ function columnsOf(policies: readonly Policy[]): Column<Key>[] {
 function List() {
   const list = useList<Key>('/keys', 'keys');
   const policies = useList<Policy>('/policies', 'policies', { limit: 1000 });
-  const hasLoaded = policies.data !== undefined || policies.error !== null;
+  const waits = policies.data === undefined && policies.error === null;
   const { query, route } = useLocation();
   const [made, setMade] = useState<KeyWithSecret | null>(null);
   useEffect(() => {
@@ -103,7 +103,7 @@ function List() {
         </Shown>
       </section>
       <NewKey
-        open={'new' in query && mayAdminister.value && hasLoaded}
+        open={'new' in query && mayAdminister.value && !waits}
         policies={policies.data ?? []}
         onClose={() => route('/dashboard/keys', true)}
         onMade={key => {

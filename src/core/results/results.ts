@@ -66,7 +66,7 @@ export interface CallError {
   readonly data?: Json | undefined;
 }
 
-const WITHHELD = -32603;
+export const WITHHELD_CODE = -32603;
 
 /** What a tool server says in place of a result. Its code is passed on unless the error is withheld. */
 export function* guardError(guard: ResultGuard, error: CallError): InTurns<Told & { error: CallError }> {
@@ -75,7 +75,7 @@ export function* guardError(guard: ResultGuard, error: CallError): InTurns<Told 
     { text: message, code, ...(data !== undefined && { data }) },
     { structured: undefined, isError: true },
   );
-  if (reason !== null) return { error: { code: WITHHELD, message: reason }, outcome, marks };
+  if (reason !== null) return { error: { code: WITHHELD_CODE, message: reason }, outcome, marks };
   return {
     error: { code, message: String(value['text']), ...(data !== undefined && { data: value['data'] }) },
     outcome,

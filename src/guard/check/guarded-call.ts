@@ -10,6 +10,7 @@ import {
   type ResultGuard,
   type Outcome as ResultOutcome,
   WITHHELD,
+  WITHHELD_CODE,
 } from '../../core/results/results.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
 import { findRun, insertMarks } from '../../store/runs.ts';
@@ -54,7 +55,7 @@ export class GuardedCall {
     const seen = await this.#look(guard => guardError(guard, error));
     if (seen !== null) return seen;
     return {
-      error: { code: INTERNAL, message: UNSEEN },
+      error: { code: WITHHELD_CODE, message: UNSEEN },
       outcome: WITHHELD,
     };
   }
@@ -109,8 +110,6 @@ export class GuardedCall {
     for (const mark of fresh) this.#given.add(mark);
   }
 }
-
-const INTERNAL = -32603;
 
 /** Others have a turn in between. An error that comes of looking at a result may quote it, so that only its kind is told. */
 async function safely<T>(looking: InTurns<T>): Promise<T> {

@@ -21,8 +21,8 @@ const POLICY = [
 ].join('; ');
 
 /**
- * The page says who reads it, so that it requests nothing that they may not see, and changes nothing once they are at work.
- * It also has the address at which MCP clients sign in, which is empty if they cannot.
+ * The page says who reads it. So it requests nothing that they may not see, and shows what they may do before any request is
+ * answered. It also has the address at which MCP clients sign in, which is empty if they cannot.
  */
 export function framePage({ script, style }: Dashboard, operator: SignedIn, clientAddress: string): Response {
   const me = JSON.stringify(showSignedIn(operator));

@@ -140,7 +140,7 @@ function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Erro
   const refused = isFinal ? error.message : null;
   if (refused !== null) return refused;
   const { email, groups } = me.value;
-  if (approverGroup !== null && groups?.includes(approverGroup) === false)
+  if (approverGroup !== null && !groups.includes(approverGroup))
     return (
       <>
         Only operators of the group <Named text={approverGroup} /> answer this call.
