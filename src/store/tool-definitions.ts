@@ -2,7 +2,8 @@
 // server that several keys share, or the Connected Tool that carries its own definition.
 
 import { IS_ALIKE, type Looked } from './definition-reviews.ts';
-import { into, padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
+import { into, padded, placeholders, type Queries, type Transaction, type Value } from './engine/db.ts';
+import { sized } from './engine/sized.ts';
 import type { Trust } from './tool-servers.ts';
 
 interface ToolDefinition {
@@ -242,21 +243,44 @@ export function markDrift(
   );
 }
 
-/**
- * A person accepts the definition that a tool has now, which is pinned from then on. False if the tool has another one than
- * the person has looked at.
- */
-export async function acceptDefinition(
-  tx: Transaction,
-  { sourceId, toolName, digest }: { sourceId: string; toolName: string; digest: string },
-  { by, at }: { by: string; at: number },
-): Promise<boolean> {
-  const changed = await tx.run(
-    `UPDATE tool_definitions SET digest = $3, definition = COALESCE(changed_definition, definition),
-       changed_digest = NULL, changed_definition = NULL, changed_at = NULL,
-       accepted_by = $4, accepted_at = $5, accepted_digest = $3
-     WHERE connected_tool_id = $1 AND tool_name = $2 AND COALESCE(changed_digest, digest) = $3`,
-    [sourceId, toolName, digest, by, at],
-  );
-  return changed === 1;
+/** A definition that somebody has looked at. */
+export interface LookedAt {
+  name: string;
+  digest: string;
 }
+
+/**
+ * A person accepts the definitions that tools have now, which are pinned from then on. Returns those that were not accepted,
+ * because the tool has another definition than the person has looked at, or none.
+ */
+export async function acceptDefinitions(
+  tx: Transaction,
+  sourceId: string,
+  tools: readonly LookedAt[],
+  { by, at }: { by: string; at: number },
+): Promise<LookedAt[]> {
+  const accepted = new Set<string>();
+  for (let from = 0; from < tools.length; from += ACCEPTED_AT_ONCE) {
+    const some = tools.slice(from, from + ACCEPTED_AT_ONCE);
+    const params: Value[] = [some.length, sourceId, by, at];
+    const sql = acceptance(some, ({ name, digest }) => params.push(name, digest));
+    for (const each of await tx.all<LookedAt>(sql, params)) accepted.add(`${each.digest} ${each.name}`);
+  }
+  return tools.filter(({ name, digest }) => !accepted.has(`${digest} ${name}`));
+}
+
+/** Few statements, because calls of the server wait until all are accepted, and a transaction must not take long. */
+const ACCEPTED_AT_ONCE = 256;
+
+const acceptance = sized(
+  2,
+  4,
+  rows => `WITH wanted (at, tool, shown) AS (VALUES ${rows})
+    UPDATE tool_definitions SET digest = COALESCE(changed_digest, digest),
+      definition = COALESCE(changed_definition, definition),
+      changed_digest = NULL, changed_definition = NULL, changed_at = NULL,
+      accepted_by = $3, accepted_at = $4, accepted_digest = COALESCE(changed_digest, digest)
+    WHERE connected_tool_id = $2
+      AND (tool_name, COALESCE(changed_digest, digest)) IN (SELECT tool, shown FROM wanted WHERE at < $1)
+    RETURNING tool_name AS name, digest`,
+);

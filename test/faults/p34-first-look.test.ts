@@ -25,12 +25,11 @@ const MEANWHILE = 3 * CONNECTIONS;
 
 const ACCEPTS_UNSEEN: Patch = {
   file: 'src/guard/tool-servers/accept.ts',
-  find: 'tools.map(({ name, digest }) => acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at })),',
-  replace: `tools.map(async ({ name }) => {
+  find: 'await acceptDefinitions(tx, sourceId, tools, {',
+  replace: `await acceptDefinitions(tx, sourceId, await Promise.all(tools.map(async ({ name }) => {
       const pin = await findPin(tx, sourceId, name);
-      const digest = pin?.changedDigest ?? pin?.digest ?? '';
-      return acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at });
-    }),`,
+      return { name, digest: pin?.changedDigest ?? pin?.digest ?? '' };
+    })), {`,
 };
 const REMEMBERS: Patch = {
   file: 'src/guard/check/held.ts',

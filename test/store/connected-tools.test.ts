@@ -51,9 +51,13 @@ await onEachEngine(store => {
       ),
     );
   const accept = (id: string, name: string, digest: string) =>
-    store.db.transaction({}, tx =>
-      definitions.acceptDefinition(tx, { sourceId: id, toolName: name, digest }, { by: 'eve', at: NOW + 2 }),
-    );
+    store.db.transaction({}, async tx => {
+      const others = await definitions.acceptDefinitions(tx, id, [{ name, digest }], {
+        by: 'eve',
+        at: NOW + 2,
+      });
+      return others.length === 0;
+    });
   /** Every definition, as `server tool digest other`. */
   const shown = async (ids = ['c1', 'c2'], names = ['read', 'write']) =>
     (await definitions.shownDefinitions(store.db, ids, names))

@@ -4,19 +4,13 @@
 import { GuardError } from '../../core/errors.ts';
 import { findConnectedTool } from '../../store/connected-tools.ts';
 import type { Transaction } from '../../store/engine/db.ts';
-import { acceptDefinition, findPin } from '../../store/tool-definitions.ts';
+import { acceptDefinitions, findPin, type LookedAt } from '../../store/tool-definitions.ts';
 import { findToolServer, type SourceRef } from '../../store/tool-servers.ts';
 import { recordChange } from '../changes.ts';
 import type { Actor, Deps } from '../deps.ts';
 import { noSuchTool } from './connected-tools.ts';
 import { changeSource } from './sources.ts';
 import { noSuchToolServer } from './tool-servers.ts';
-
-/** A definition that somebody has looked at. */
-export interface LookedAt {
-  name: string;
-  digest: string;
-}
 
 /** Accepts all of these definitions, or none if a tool has another one now. */
 export async function acceptOfServer(
@@ -107,13 +101,8 @@ async function acceptAll(
   tools: readonly LookedAt[],
 ): Promise<void> {
   const by = actor.replace(/^operator:/, '');
-  const at = deps.now();
-  // Together, because calls of the server wait for as long as this takes.
-  const accepted = await Promise.all(
-    tools.map(({ name, digest }) => acceptDefinition(tx, { sourceId, toolName: name, digest }, { by, at })),
-  );
-  const others = tools.filter((_, index) => !accepted[index]).map(each => each.name);
-  if (others.length > 0) throw changedMeanwhile(others);
+  const others = await acceptDefinitions(tx, sourceId, tools, { by, at: deps.now() });
+  if (others.length > 0) throw changedMeanwhile(others.map(each => each.name));
 }
 
 const MOST_NAMED = 5;
