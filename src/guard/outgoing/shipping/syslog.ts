@@ -97,10 +97,12 @@ function exchange(to: Address, { name, port, ca }: Peer, text: string, signal: A
     // Nothing is expected from the server, but its end is seen only if its bytes are read.
     socket.resume();
     socket.write(text, () => {
-      setTimeout(() => {
+      const end = () => {
         ended = true;
         socket.end();
-      }, settled);
+      };
+      // If this process stood still meanwhile, a close may have arrived that is read before the next turn.
+      setTimeout(() => setImmediate(end), settled);
     });
   });
   socket.on('end', () => {
