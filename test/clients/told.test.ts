@@ -194,15 +194,15 @@ describe('a wrapped function', () => {
     await result;
   });
 
-  test.each<[string, Manner]>([
+  test.each<[string, Manner, number?]>([
     ['is unknown to the service', problem(404, 'not_found')],
     ['is too large for the service', problem(413, 'too_large')],
     ['meets a failure', problem(500, 'internal')],
     ['meets another program', answer(200, 'Welcome', { 'Content-Type': 'text/html' })],
     ['meets a cut connection', socket => socket.destroy()],
-    ['is not answered', () => {}],
-  ])('keeps its result if the report %s', async (_, manner) => {
-    const { gate, server } = await against(butTelling(manner), { retries: 0, timeoutMs: 500 });
+    ['is not answered', () => {}, 2_000],
+  ])('keeps its result if the report %s', async (_, manner, timeoutMs = 60_000) => {
+    const { gate, server } = await against(butTelling(manner), { retries: 0, timeoutMs });
     expect(await gate.guarded('s', 't', () => 'result')()).toBe('result');
     expect(told(server)).toEqual([{ toolCallId, text: 'result' }]);
   });
