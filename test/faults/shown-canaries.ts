@@ -2,6 +2,7 @@
 // only the beginning, and long. People look at them on every page and every replica, messages carry them where their channel may, and the
 // questions end in every way. Each look says whether the marker must be there, so that none of them takes an easier path.
 
+import { DETAILS_GONE } from '../../src/core/approvals/details.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { from } from '../approvals/gate.ts';
 import { sql, until } from '../support/faults.ts';
@@ -123,38 +124,53 @@ export async function sendShown(
   canaries: Canaries,
   channels: Channels,
 ): Promise<void> {
-  const judge = replicas[0] as TestService;
   let number = 0;
-  for (const { tool } of RULES) {
+  for (const { tool } of RULES)
     for (const [name, shape] of Object.entries(SHAPES)) {
       const place = `${name} that is shown (${tool})`;
-      let marker = '';
-      const body = (given: string) => {
-        marker = given;
-        return JSON.stringify({ serverName: 'files', toolName: tool, args: shape.args(given) });
-      };
-      const { referenceId } = (await send(judge, key, canaries, { place, body, expected: 200 })).body;
-      const of = ({ arrivals }: Receiver) =>
-        arrivals.find(each => each.json?.referenceId === referenceId)?.json;
-      await until('both messages', () => of(channels.quiet) !== undefined && of(channels.loud) !== undefined);
-      const { reviewUrl } = of(channels.quiet);
-      const link = new URL(reviewUrl).pathname;
-      const told = JSON.stringify(of(channels.loud)).includes(marker);
-      if (told !== shape.told) throw new Error(`${place} is ${told ? '' : 'not '}in a message`);
-      const shown = shape.shown === null || shape.shown === tool;
-      const texts: string[] = [];
-      for (const replica of replicas) {
-        texts.push((await replica.admin('GET', `/approvals/${referenceId}`)).text);
-        texts.push((await replica.request('GET', link, from({}))).text);
-        await replica.admin('GET', '/approvals?status=pending');
-      }
-      for (const text of texts)
-        if (text.includes(marker) !== shown)
-          throw new Error(`${place} is ${shown ? 'not ' : ''}shown: ${text}`);
-      if (JSON.stringify(of(channels.quiet)).includes(marker)) throw new Error(`${place} is in a message`);
-      await end(number++, replicas.at(-1) as TestService, referenceId, link);
+      const isShown = shape.shown === null || shape.shown === tool;
+      await until(`everybody was shown what they may see: ${place}`, async () => {
+        let marker = '';
+        const body = (given: string) => {
+          marker = given;
+          return JSON.stringify({ serverName: 'files', toolName: tool, args: shape.args(given) });
+        };
+        const judge = replicas[0] as TestService;
+        const { referenceId } = (await send(judge, key, canaries, { place, body, expected: 200 })).body;
+        const seen = await lookedAt(replicas, channels, referenceId);
+        if (seen.quiet.includes(marker)) throw new Error(`${place} is in a message that may not show it`);
+        if (seen.late) return false;
+        if (seen.loud.includes(marker) !== shape.told)
+          throw new Error(`${place} is ${shape.told ? 'not ' : ''}in a message`);
+        for (const text of seen.texts)
+          if (text.includes(marker) !== isShown)
+            throw new Error(`${place} is ${isShown ? 'not ' : ''}shown: ${text}`);
+        await end(number++, replicas.at(-1) as TestService, referenceId, seen.link);
+        return true;
+      });
     }
+}
+
+/**
+ * What both channels and all replicas make of a question. `late`: the process that holds the details was too busy to give
+ * them away within the second in which they are asked for, so somebody was told that there are none. That is no fault,
+ * and the question proves nothing.
+ */
+async function lookedAt(replicas: readonly TestService[], channels: Channels, referenceId: string) {
+  const of = ({ arrivals }: Receiver) => arrivals.find(each => each.json?.referenceId === referenceId)?.json;
+  await until('both messages', () => of(channels.quiet) !== undefined && of(channels.loud) !== undefined);
+  const loud = of(channels.loud);
+  let late = loud.details === undefined;
+  const link = new URL(of(channels.quiet).reviewUrl).pathname;
+  const texts: string[] = [];
+  for (const replica of replicas) {
+    const approval = await replica.admin('GET', `/approvals/${referenceId}`);
+    const page = (await replica.request('GET', link, from({}))).text;
+    late ||= approval.body.detailsGone === true || page.includes(DETAILS_GONE);
+    texts.push(approval.text, page);
+    await replica.admin('GET', '/approvals?status=pending');
   }
+  return { quiet: JSON.stringify(of(channels.quiet)), loud: JSON.stringify(loud), texts, link, late };
 }
 
 async function end(way: number, service: TestService, referenceId: string, link: string): Promise<void> {
