@@ -70,19 +70,21 @@ export function stalled(what: string): void {
   console.warn(`\n*** STALLED: the machine took too long (${what}); asked once more ***\n`);
 }
 
-/** No check is given up sooner for want of time. */
+/** Nothing is given up sooner for want of time. */
 const GIVEN_UP_MS = 1900;
 
 /** How many mutants are being measured: of those, a check that is given up may be just what is looked for. */
 export const measured = { mutants: 0 };
 
-/** Asks once more where a check was given up for want of time; who wants that gets it a second time. */
+const wasGivenUp = ({ status }: Reply): boolean => status === 500;
+
+/** Asks once more where a request was given up for want of time; who wants that gets it a second time. */
 export async function unlessStalled<T>(ask: () => Promise<T>, failed: (answer: T) => boolean): Promise<T> {
   const begun = performance.now();
   const answer = await ask();
   const took = performance.now() - begun;
   if (!failed(answer) || took <= GIVEN_UP_MS || measured.mutants > 0) return answer;
-  stalled(`a check was given up after ${Math.round(took)} ms`);
+  stalled(`a request was given up after ${Math.round(took)} ms`);
   return ask();
 }
 
@@ -127,12 +129,14 @@ export class TestService {
 
   json(method: string, path: string, token: string | null, body?: unknown): Promise<Reply> {
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
-    if (body === undefined) return this.request(method, path, { headers });
-    headers['Content-Type'] = 'application/json';
-    return this.request(method, path, {
-      headers,
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    });
+    const init: RequestInit = { headers };
+    if (body !== undefined) {
+      headers['Content-Type'] = 'application/json';
+      init.body = typeof body === 'string' ? body : JSON.stringify(body);
+    }
+    const ask = () => this.request(method, path, init);
+    // A spare session harms nothing, and what is read may be read again.
+    return method === 'GET' || path === '/v1/sessions' ? unlessStalled(ask, wasGivenUp) : ask();
   }
 
   admin(method: string, path: string, body?: unknown): Promise<Reply> {
@@ -146,10 +150,7 @@ export class TestService {
     more: Record<string, unknown> = {},
   ): Promise<Reply> {
     const body = { serverName, toolName, ...more };
-    return unlessStalled(
-      () => this.json('POST', '/v1/check', token, body),
-      reply => reply.status === 500,
-    );
+    return unlessStalled(() => this.json('POST', '/v1/check', token, body), wasGivenUp);
   }
 
   /** A policy of these rules, with what else it has, and a key attached to it. */
