@@ -7,7 +7,7 @@ import type { Db } from '../store/engine/db.ts';
  * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, `tools` about a key whose
  * Connected Tools changed, and `tool-server` about a server that keys share and that was changed or removed. `sign-in` is
  * about a key (none: all that share the server), a source and a person (none: the key itself, or all of them) who has
- * signed in to it or out of it. The others are messages of approvals/details-messages.ts.
+ * signed in to it or out of it. The others are messages of exchange/messages.ts.
  */
 type Hint =
   | 'cancel'
@@ -15,9 +15,11 @@ type Hint =
   | 'tools'
   | 'tool-server'
   | 'sign-in'
-  | 'details-question'
-  | 'details-answer'
+  | `${Exchanged}-${'question' | 'answer' | 'busy'}`
   | 'details-ended';
+
+/** What replicas give each other, as exchange/kinds.ts has it. */
+type Exchanged = 'details' | 'result';
 
 /**
  * Sends a hint to every replica, this one included. `about` is an id, a hash or an encrypted text, never a secret: the

@@ -67,10 +67,10 @@ const ASKED: Patch = {
 };
 /** What is shown on another replica, also as plain text. */
 const PLAIN: Patch = {
-  file: 'src/guard/approvals/details-exchange.ts',
-  find: 'for (const part of answerTo(vault, question, details))',
-  replace: `giveHint(db, 'details-answer', Buffer.from(details).toString().slice(0, 7000));
-      for (const part of answerTo(vault, question, details))`,
+  file: 'src/guard/exchange/exchange.ts',
+  find: 'for (const part of answerTo(vault, this.#kind, question, bytes))',
+  replace: `giveHint(db, 'details-answer', Buffer.from(bytes).toString().slice(0, 7000));
+      for (const part of answerTo(vault, this.#kind, question, bytes))`,
 };
 /** Tokens that clients send to be renewed, in the log. */
 const NOTED: Patch = {

@@ -9,7 +9,8 @@ import { expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { DETAILS_GONE } from '../../src/core/approvals/details.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
-import { newQuestion } from '../../src/guard/approvals/details-messages.ts';
+import { DETAILS } from '../../src/guard/exchange/kinds.ts';
+import { newQuestion } from '../../src/guard/exchange/messages.ts';
 import { Vault } from '../../src/guard/secrets.ts';
 import type { Role } from '../../src/store/operators.ts';
 import { type Asked, from, type Gate, openGate } from '../approvals/gate.ts';
@@ -56,18 +57,18 @@ const onSeen = (patch: Patch): Mutant => ({
 
 const MUTANTS: Record<string, Mutant> = {
   'that answers whoever asks': onChannel({
-    file: 'src/guard/approvals/details-messages.ts',
-    find: "|| !hasMac(vault, 'question', text)) return null;",
+    file: 'src/guard/exchange/messages.ts',
+    find: "|| !hasMac(vault, kind, 'question', text)) return null;",
     replace: ') return null;',
   }),
   'that answers a question again': onChannel({
-    file: 'src/guard/approvals/details-exchange.ts',
+    file: 'src/guard/exchange/exchange.ts',
     find: 'this.#heard.has(id) || ',
     replace: '',
   }),
   'that answers about what has ended': onChannel({
-    file: 'src/guard/approvals/details-exchange.ts',
-    find: 'if (!(await isPending(question.referenceId))) return;',
+    file: 'src/guard/exchange/exchange.ts',
+    find: 'if (!(await mayGive(question.about))) return;',
     replace: '',
   }),
   'that shows details to everybody': {
@@ -374,16 +375,16 @@ class Campaign {
     const asked = snoop.questions();
     if (asked.length === 0) throw new Error('there was no question to repeat');
     for (const text of asked) await snoop.ask(text);
-    await snoop.ask(newQuestion(FOREIGN, open.referenceId, Date.now()).question.text);
+    await snoop.ask(newQuestion(FOREIGN, DETAILS, open.referenceId, Date.now()).question.text);
     const stolen = (asked.at(-1) as string).split(' ');
-    await snoop.ask(stolen.with(3, newQuestion(FOREIGN, '', 0).question.key).join(' '));
+    await snoop.ask(stolen.with(3, newQuestion(FOREIGN, DETAILS, '', 0).question.key).join(' '));
     // The store says that it has ended, but the judge was not told.
     const update = (status: string) =>
       this.#gate.rows(`UPDATE approvals SET status = '${status}' WHERE id = '${ended.referenceId}'`);
     await update('denied');
-    await snoop.ask(newQuestion(VAULT, ended.referenceId, Date.now()).question.text);
+    await snoop.ask(newQuestion(VAULT, DETAILS, ended.referenceId, Date.now()).question.text);
     // The channel keeps the order, so whatever the judge answers to all of that comes before its answer to this.
-    const last = newQuestion(VAULT, open.referenceId, Date.now()).question;
+    const last = newQuestion(VAULT, DETAILS, open.referenceId, Date.now()).question;
     await snoop.ask(last.text);
     await until('the last answer', () => snoop.answered().has(last.id));
     await update('pending');

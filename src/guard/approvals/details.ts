@@ -1,15 +1,16 @@
 // The details of calls that wait for approval: what an approver is shown of their arguments. They are held in memory
 // only, as bytes with a bound, and are not stored. They are let go, and overwritten, when the approval ends.
-// details-exchange.ts gets them from the replica that judged the call. Who may see them is not decided here.
+// exchange/exchange.ts gets them from the replica that judged the call. Who may see them is not decided here.
 
 import { beginningOf, type Details } from '../../core/approvals/details.ts';
 import { type ApprovalRecord, findApproval, findPending } from '../../store/approvals.ts';
 import type { Db } from '../../store/engine/db.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import { DETAILS } from '../exchange/kinds.ts';
+import { endedMessage, readEnded } from '../exchange/messages.ts';
 import { giveHint, onHint } from '../hints.ts';
 import type { Vault } from '../secrets.ts';
 import { bytesOf, readDetails } from './details-bytes.ts';
-import { DetailsExchange } from './details-exchange.ts';
-import { endedMessage, readEnded } from './details-messages.ts';
 
 /** What an entry takes besides its bytes: two strings' worth of names, an object and its place in a map. */
 const ENTRY_BYTES = 400;
@@ -63,7 +64,7 @@ export class HeldDetails {
   readonly #missing = new Map<string, number>();
   /** Look-ups under way. One whose approval ends meanwhile is taken out, and finds nothing. */
   readonly #lookUps = new Map<string, Promise<Details | null>>();
-  readonly #exchange: DetailsExchange;
+  readonly #exchange: Exchange;
   readonly #figures: DetailsFigures = {
     held: 0,
     bytes: 0,
@@ -81,17 +82,17 @@ export class HeldDetails {
     this.#vault = vault;
     this.#now = now;
     this.#limit = limit;
-    this.#exchange = new DetailsExchange({
+    this.#exchange = new Exchange(DETAILS, {
       db,
       vault,
       now,
       // A copy is not given on: with every step it would live for another minute.
       held: referenceId => this.#current(this.#own, referenceId)?.bytes ?? null,
-      isPending: async referenceId => isOpen(await findApproval(db, referenceId), now()),
+      mayGive: async referenceId => isOpen(await findApproval(db, referenceId), now()),
       answered: () => this.#figures.answered++,
     });
     onHint(db, 'details-ended', text => {
-      const referenceId = readEnded(vault, text);
+      const referenceId = readEnded(vault, DETAILS, text);
       if (referenceId !== null) this.#forget(referenceId);
     });
   }
@@ -147,7 +148,7 @@ export class HeldDetails {
   /** Lets the details go because the approval has ended, here and on all replicas. */
   drop(referenceId: string): void {
     this.#forget(referenceId);
-    giveHint(this.#db, 'details-ended', endedMessage(this.#vault, referenceId));
+    giveHint(this.#db, 'details-ended', endedMessage(this.#vault, DETAILS, referenceId));
   }
 
   /** Lets go what has expired and, now and then, what has ended without a hint. It may be called at any time. */

@@ -3,17 +3,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import type { Details } from '../../../src/core/approvals/details.ts';
 import type { HeldDetails } from '../../../src/guard/approvals/details.ts';
-import {
-  answerTo,
-  endedMessage,
-  newQuestion,
-  readQuestion,
-} from '../../../src/guard/approvals/details-messages.ts';
+import { DETAILS as KIND } from '../../../src/guard/exchange/kinds.ts';
+import { answerTo, endedMessage, newQuestion, readQuestion } from '../../../src/guard/exchange/messages.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { type ApprovalRecord, insertApproval, resolveApproval } from '../../../src/store/approvals.ts';
 import { approvalRecord, NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
-import { Channel, FOREIGN } from './details-channel.ts';
+import { Channel, FOREIGN } from './channel.ts';
 
 const SECRET = 'the customer is Ada';
 const DETAILS: Details = { question: null, fields: [{ path: 'a', value: SECRET }], complete: true };
@@ -94,10 +90,10 @@ test('details of a replica of an older version are complete only if it cut nothi
     await store.db.transaction({}, async tx => insertApproval(tx, record, newId()));
     channel.transport = word => {
       if (!word.startsWith('details-question ')) return [word];
-      const question = readQuestion(channel.vault, word.slice('details-question '.length), NOW);
+      const question = readQuestion(channel.vault, KIND, word.slice('details-question '.length), NOW);
       if (question === null) throw new Error('a replica asked wrongly');
       const bytes = Buffer.from(JSON.stringify(before));
-      return answerTo(channel.vault, question, bytes).map(each => `details-answer ${each}`);
+      return Array.from(answerTo(channel.vault, KIND, question, bytes), each => `details-answer ${each}`);
     };
     return (await asker.find(record))?.complete;
   };
@@ -116,9 +112,9 @@ test('a part that was lost is asked for again', async () => {
 });
 
 test('a question is answered only if a replica asks it, now, and for the first time', async () => {
-  const { question } = newQuestion(channel.vault, approval.id, NOW);
+  const { question } = newQuestion(channel.vault, KIND, approval.id, NOW);
   const other = await held(DETAILS);
-  const own = newQuestion(FOREIGN, approval.id, NOW).question;
+  const own = newQuestion(FOREIGN, KIND, approval.id, NOW).question;
   const wrong: Record<string, string> = {
     'a forged one': own.text,
     'another reference': question.text.replace(approval.id, other.id),
@@ -127,9 +123,9 @@ test('a question is answered only if a replica asks it, now, and for the first t
     'another id': question.text.replace(question.id, own.id),
     'a cut one': question.text.slice(0, -1),
     'more text': `${question.text} `,
-    'an old one': newQuestion(channel.vault, approval.id, NOW - 120_001).question.text,
-    'one of the future': newQuestion(channel.vault, approval.id, NOW + 120_001).question.text,
-    'the MAC of another message': `${question.text.slice(0, -43)}${endedMessage(channel.vault, approval.id).slice(-43)}`,
+    'an old one': newQuestion(channel.vault, KIND, approval.id, NOW - 120_001).question.text,
+    'one of the future': newQuestion(channel.vault, KIND, approval.id, NOW + 120_001).question.text,
+    'the MAC of another message': `${question.text.slice(0, -43)}${endedMessage(channel.vault, KIND, approval.id).slice(-43)}`,
     nothing: '',
     'no words': '\u0000'.repeat(7000),
   };
@@ -154,7 +150,7 @@ test('nothing is answered about an approval that has ended in the store or by it
   const late = await held(DETAILS, { expiresAt: NOW });
   const open = await held(DETAILS);
   for (const { id } of [approval, late, open])
-    channel.send(`details-question ${newQuestion(channel.vault, id, NOW).question.text}`);
+    channel.send(`details-question ${newQuestion(channel.vault, KIND, id, NOW).question.text}`);
   await until('an answer', () => answers().length > 0);
   expect(answers().map(each => each.split(' ')[0])).toEqual([
     channel.of('question')[2]?.split(' ')[1] as string,
@@ -167,12 +163,12 @@ test('whatever else comes as an answer is ignored, and the true one is still tak
   const replayed = answers();
   channel.transport = word => {
     if (!word.startsWith('details-question ')) return [word];
-    const question = readQuestion(channel.vault, word.slice('details-question '.length), NOW);
+    const question = readQuestion(channel.vault, KIND, word.slice('details-question '.length), NOW);
     if (question === null) throw new Error('a replica asked wrongly');
     const lie = Buffer.from(JSON.stringify({ question: 'a lie', fields: [] }));
-    const forged = answerTo(FOREIGN, question, lie);
+    const forged = [...answerTo(FOREIGN, KIND, question, lie)];
     const [, key = '', , , data = '', mac = ''] = forged[0]?.split(' ') ?? [];
-    const ofReplica = answerTo(channel.vault, question, lie)[0] as string;
+    const [ofReplica = ''] = answerTo(channel.vault, KIND, question, lie);
     const wrong = [
       ...forged,
       ...replayed,
@@ -191,8 +187,8 @@ test('whatever else comes as an answer is ignored, and the true one is still tak
 });
 
 test('an answer that a replica made for another question does not open', async () => {
-  const { question } = newQuestion(channel.vault, approval.id, NOW);
-  const [part = ''] = answerTo(channel.vault, question, Buffer.from(JSON.stringify(DETAILS)));
+  const { question } = newQuestion(channel.vault, KIND, approval.id, NOW);
+  const [part = ''] = answerTo(channel.vault, KIND, question, Buffer.from(JSON.stringify(DETAILS)));
   let id = '';
   channel.transport = word => {
     if (word.startsWith('details-question ')) id = word.split(' ')[2] as string;
@@ -282,7 +278,11 @@ test('copies make room for what only this replica holds, and never take its plac
 
 test('an approval that ends is let go everywhere, and only a replica can say that it ended', async () => {
   await asker.find(approval);
-  for (const text of [approval.id, endedMessage(FOREIGN, approval.id), `${approval.id} ${'A'.repeat(43)}`])
+  for (const text of [
+    approval.id,
+    endedMessage(FOREIGN, KIND, approval.id),
+    `${approval.id} ${'A'.repeat(43)}`,
+  ])
     channel.send(`details-ended ${text}`);
   const other = await held(DETAILS);
   expect(await asker.find(other)).toEqual(DETAILS);
@@ -299,11 +299,11 @@ test('an approval that ends during a look-up leaves nothing behind', async () =>
 });
 
 test('a flood of forged messages is forgotten, and others are still answered', async () => {
-  const forged = newQuestion(FOREIGN, approval.id, NOW).question;
-  const parts = answerTo(FOREIGN, forged, Buffer.from('{}'));
+  const forged = newQuestion(FOREIGN, KIND, approval.id, NOW).question;
+  const [part] = answerTo(FOREIGN, KIND, forged, Buffer.from('{}'));
   for (let number = 0; number < 2000; number++) {
     channel.send(`details-question ${forged.text}`);
-    channel.send(`details-answer ${parts[0]}`);
+    channel.send(`details-answer ${part}`);
   }
   expect(await asker.find(approval)).toEqual(DETAILS);
 });

@@ -22,9 +22,9 @@ export class Channel {
     this.#db = db;
   }
 
-  /** Another process on the same store. */
+  /** Another process on the same store, with the details that it holds. */
   replica(limit = 4 << 20, vault = this.vault): HeldDetails {
-    return new HeldDetails({ db: this.#joined(), vault, now: () => this.now }, limit);
+    return new HeldDetails({ db: this.joined(), vault, now: () => this.now }, limit);
   }
 
   send(word: string): void {
@@ -39,7 +39,8 @@ export class Channel {
     return this.messages.filter(each => each.startsWith(name)).map(each => each.slice(name.length));
   }
 
-  #joined(): Db {
+  /** The store as a further process has it. */
+  joined(): Db {
     const db = this.#db;
     const joined: Partial<Db> = {
       all: (sql, params) => db.all(sql, params),
