@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dir, '..');
 
 const EXTRAS = {
   scripts:
-    'Biome, TypeScript, the MCP conformance runner, the tests of CEL, OPA’s client and the checkers of npm packages',
+    'Biome, TypeScript, the MCP conformance runner, a client of MCP tasks, the tests of CEL, OPA’s client and the checkers of npm packages',
   examples: 'the frameworks of the examples',
   'examples/mastra': 'Mastra, for its example',
   bench: 'the peers of the benchmark',

@@ -1,6 +1,6 @@
 // The Connected Tool that the official conformance scenarios expect behind the gateway, by hand, so that what it
 // says is only what is written here. Speaks the older era on /legacy and the newer one on /modern. What it offers
-// is in fixture-tools.ts and fixture-content.ts; the gateway's own rules are none of its business.
+// is in fixture-tools.ts, fixture-tasks.ts and fixture-content.ts; the gateway's own rules are none of its business.
 
 import {
   complete,
@@ -10,7 +10,8 @@ import {
   RESOURCES,
   readResource,
 } from './fixture-content.ts';
-import { type Context, Fault, type JsonObject, type Result, TOOLS } from './fixture-tools.ts';
+import { answerTask, TASK_TOOLS, TASKS_EXTENSION } from './fixture-tasks.ts';
+import { type Context, Fault, type JsonObject, TOOLS as PLAIN_TOOLS, type Result } from './fixture-tools.ts';
 
 type Era = 'legacy' | 'modern';
 
@@ -20,6 +21,7 @@ interface Message {
   params: JsonObject;
 }
 
+const TOOLS = { ...PLAIN_TOOLS, ...TASK_TOOLS };
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {}, completions: {}, logging: {} };
 const INFO = { name: 'conformance-fixture', version: '1.0.0' };
 const ENVELOPE = 'io.modelcontextprotocol/';
@@ -47,10 +49,17 @@ async function serve(request: Request): Promise<Response> {
   if (message.id === undefined || message.method === undefined) return new Response(null, { status: 202 });
   if (message.method === 'tools/call') return callTool(era, message, request.headers);
   try {
+    checkTaskName(message, request.headers);
     return answer(message, shaped(era, message.method, await handle(era, message)), sessionHeader(message));
   } catch (error) {
     return refuse(message, error);
   }
+}
+
+/** Requests about a task name it in a header, so that whoever stands between can find the server that has it. */
+function checkTaskName({ method, params }: Message, headers: Headers): void {
+  if (method.startsWith('tasks/') && headers.get('mcp-name') !== params['taskId'])
+    throw new Fault(-32020, 'Mcp-Name is not what the body says.', { status: 400 });
 }
 
 function handle(era: Era, { method, params }: Message): Result {
@@ -60,9 +69,13 @@ function handle(era: Era, { method, params }: Message): Result {
     case 'modern server/discover':
       return {
         supportedVersions: ['2026-07-28'],
-        capabilities: CAPABILITIES,
+        capabilities: { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } },
         _meta: { [`${ENVELOPE}serverInfo`]: INFO },
       };
+    case 'modern tasks/get':
+    case 'modern tasks/update':
+    case 'modern tasks/cancel':
+      return answerTask(method, params, contextOf(era, params, []).capabilities);
     case 'legacy ping':
     case 'legacy logging/setLevel':
       return {};

@@ -17,10 +17,11 @@ export function startShim(gateway: string, key: string, server: string): Shim {
     port: 0,
     idleTimeout: 0,
     async fetch(request) {
+      const body = request.method === 'POST' ? await request.text() : null;
       const response = await fetch(gateway, {
         method: request.method,
-        headers: outgoing(request.headers, key, names),
-        body: request.method === 'POST' ? names.request(await request.text()) : null,
+        headers: outgoing(request.headers, key, isAboutTask(body) ? null : names),
+        body: body === null ? null : names.request(body),
         signal: request.signal,
         redirect: 'manual',
       });
@@ -30,12 +31,17 @@ export function startShim(gateway: string, key: string, server: string): Shim {
   return { url: `http://localhost:${shim.port}/mcp`, stop: () => shim.stop(true) };
 }
 
-function outgoing(received: Headers, key: string, names: Mapping): Headers {
+/** What names a task in such a request, in the body and in a header, is the id that the gateway gave it. */
+function isAboutTask(body: string | null): boolean {
+  return body?.includes('"method":"tasks/') ?? false;
+}
+
+function outgoing(received: Headers, key: string, names: Mapping | null): Headers {
   const headers = new Headers(received);
   headers.delete('content-length');
   headers.set('Authorization', `Bearer ${key}`);
   const name = headers.get('mcp-name');
-  if (name !== null) headers.set('Mcp-Name', names.header(name));
+  if (name !== null && names !== null) headers.set('Mcp-Name', names.header(name));
   return headers;
 }
 
