@@ -168,7 +168,8 @@ async function addKey(
   const id = idAt(createdAt);
   const about = { id, name, prefix, policyId, shadowPolicyId, requireSignInToApprove, createdAt };
   const rest = { notifyEncrypted: null, forward: [], openTo: [], expiresAt: null, revokedAt: null };
-  await insertKey(tx, { ...about, ...rest }, hash);
+  const switches = { tasks: true, approveHere: false };
+  await insertKey(tx, { ...about, ...rest, ...switches }, hash);
   await noteChange(tx, 'key.create', id, createdAt, { name, policyId });
   const changed = { changed: ['shadowPolicyId'], shadowPolicyId };
   if (shadow) await noteChange(tx, 'key.update', id, daysBefore(now, shadow.daysAgo), changed);

@@ -22,6 +22,8 @@ export interface GuardSettings {
   maxSessionsPerKey: number;
   /** How long a run of a key or of a connection is remembered after its last call. */
   runRest: number;
+  /** How long results of tasks are held after the end. */
+  resultsFor: number;
   /** What the channel `default` consists of: it carries approval links unless a rule or a key names others. */
   defaultChannels: readonly ChannelKind[];
   /** The named channels of the server file. */
@@ -33,6 +35,8 @@ export interface GuardSettings {
 }
 
 export interface Deps {
+  /** Names this process until it ends; another one has another id. */
+  processId: string;
   db: Db;
   vault: Vault;
   settings: GuardSettings;

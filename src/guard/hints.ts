@@ -7,7 +7,8 @@ import type { Db } from '../store/engine/db.ts';
  * `cancel` is about the hash that identifies a call in progress, `ended` about an MCP session, `tools` about a key whose
  * Connected Tools changed, and `tool-server` about a server that keys share and that was changed or removed. `sign-in` is
  * about a key (none: all that share the server), a source and a person (none: the key itself, or all of them) who has
- * signed in to it or out of it. The others are messages of exchange/messages.ts.
+ * signed in to it or out of it. `task` is about the id of a task that has changed, or that is to be cancelled. The others are
+ * messages of exchange/messages.ts.
  */
 type Hint =
   | 'cancel'
@@ -15,6 +16,7 @@ type Hint =
   | 'tools'
   | 'tool-server'
   | 'sign-in'
+  | 'task'
   | `${Exchanged}-${'question' | 'answer' | 'busy'}`
   | 'details-ended';
 

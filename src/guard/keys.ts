@@ -34,6 +34,10 @@ export interface KeyInput {
   shadowPolicyId?: string | null | undefined;
   /** The groups and people to whom it is open; without it, nobody. */
   openTo?: string[] | undefined;
+  /** Whether clients that know tasks get them; without it, yes. */
+  tasks?: boolean | undefined;
+  /** Whether people at their client are sent to the approval's page; without it, no. */
+  approveHere?: boolean | undefined;
 }
 
 export interface CreatedKey {
@@ -75,6 +79,8 @@ export async function addKey(
     prefix,
     openTo,
     shadowPolicyId,
+    tasks: input.tasks ?? true,
+    approveHere: input.approveHere ?? false,
     notifyEncrypted,
     createdAt: deps.now(),
     revokedAt: null,
@@ -108,6 +114,8 @@ export async function changeKey(
       ...rest,
       openTo: rest.openTo ?? current.openTo,
       shadowPolicyId: rest.shadowPolicyId === undefined ? remaining(current, rest) : rest.shadowPolicyId,
+      tasks: rest.tasks ?? current.tasks,
+      approveHere: rest.approveHere ?? current.approveHere,
     };
     requireChannels(deps, notify ?? null);
     if (notify !== undefined) key.notifyEncrypted = encryptNotify(deps.vault, id, notify);

@@ -4,6 +4,7 @@
 import { HeldDetails } from '../guard/approvals/details.ts';
 import type { Deps } from '../guard/deps.ts';
 import { claimStore, knownFingerprint, wrongMasterKey } from '../guard/first-start.ts';
+import { newId } from '../guard/ids.ts';
 import { Vault } from '../guard/secrets.ts';
 import { type Config, embeddedPath } from '../settings/config.ts';
 import type { Db } from '../store/engine/db.ts';
@@ -57,7 +58,7 @@ export async function openDeps(
   await migrate(db, now(), undefined, progress);
   const settings = { ...config, defaultChannels: defaultChannels(config) };
   const details = new HeldDetails({ db, vault, now }, config.detailsMemory);
-  const deps: Deps = { db, vault, now, settings, details };
+  const deps: Deps = { processId: newId(), db, vault, now, settings, details };
   await claimStore(deps, from);
   return deps;
 }

@@ -194,6 +194,18 @@ export const SETTINGS = {
     wholeNumber(0, 1024 * MIB),
     'Memory for the details of calls that wait for approval, in bytes; the oldest go first. 0 holds none.',
   ),
+  tasksMemory: setting(
+    'TOOLGATE_TASKS_MEMORY',
+    String(64 * MIB),
+    wholeNumber(0, 1024 * MIB),
+    'Memory for calls that wait as tasks of MCP clients, and as much again for results that wait to be fetched, in bytes. 0 holds none.',
+  ),
+  resultsFor: setting(
+    'TOOLGATE_RESULTS_FOR',
+    '10m',
+    duration,
+    'How long the result of a task can be fetched after its end: 5m, 1h.',
+  ),
   maxSessionsPerKey: setting(
     'TOOLGATE_MAX_SESSIONS_PER_KEY',
     '10000',

@@ -190,6 +190,20 @@ export async function resolveApproval(tx: Transaction, id: string, resolved: Res
   return changed === 1;
 }
 
+/** Ends an open question whose call the agent has cancelled; null if it is not open any more. */
+export async function withdrawQuestion(
+  tx: Transaction,
+  id: string,
+  now: number,
+): Promise<ApprovalRecord | null> {
+  const [row] = await tx.all<ApprovalRecord>(
+    `UPDATE approvals SET status = 'withdrawn', resolved_at = $2, value_digests = NULL
+     WHERE id = $1 AND status = 'pending' AND expires_at > $2 RETURNING ${COLUMNS}`,
+    [id, now],
+  );
+  return row ?? null;
+}
+
 /** Keeps the note of somebody whose vote did not decide. */
 export async function noteOnApproval(tx: Transaction, id: string, note: string): Promise<void> {
   await tx.run(`UPDATE approvals SET note = $2 WHERE id = $1 AND status = 'pending'`, [id, note]);

@@ -25,7 +25,7 @@ export async function earlierApprovals(
   const [row] = await db.all<Earlier>(
     `WITH earlier AS (
        SELECT status, resolved_at, resolved_by FROM approvals
-       WHERE key_id = $1 AND server_name = $2 AND tool_name = $3 AND id >= $4 AND id < $5
+       WHERE key_id = $1 AND server_name = $2 AND tool_name = $3 AND id >= $4 AND id < $5 AND status <> 'withdrawn'
        ORDER BY id DESC LIMIT ${MOST_EARLIER}),
      answered AS (
        SELECT resolved_at, resolved_by FROM earlier WHERE status IN ('approved', 'denied')

@@ -18,35 +18,44 @@ export interface KeyRecord {
   forward: Forward[];
   /** The groups and people to whom it is open (core/approvals/open-to.ts). */
   openTo: string[];
+  /** Whether clients that know MCP's tasks get one for a call that waits. */
+  tasks: boolean;
+  /** Whether people at their client are sent to the approval's page. */
+  approveHere: boolean;
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
 }
 
-interface KeyRow extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward' | 'openTo'> {
+interface KeyRow
+  extends Omit<KeyRecord, 'requireSignInToApprove' | 'forward' | 'openTo' | 'tasks' | 'approveHere'> {
   requireSignIn: number;
+  tasks: number;
+  approveHere: number;
   forward: string;
   openTo: string;
 }
 
 const COLUMNS = `id, name, prefix, policy_id AS "policyId", shadow_policy_id AS "shadowPolicyId", require_sign_in AS "requireSignIn",
   notify_sealed AS "notifyEncrypted", forward,
-  open_to AS "openTo", created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+  open_to AS "openTo", tasks, approve_here AS "approveHere", created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
 
-function fromRow({ requireSignIn, forward, openTo, ...row }: KeyRow): KeyRecord {
+function fromRow({ requireSignIn, forward, openTo, tasks, approveHere, ...row }: KeyRow): KeyRecord {
   return {
     ...row,
     requireSignInToApprove: requireSignIn === 1,
     forward: JSON.parse(forward),
     openTo: JSON.parse(openTo),
+    tasks: tasks === 1,
+    approveHere: approveHere === 1,
   };
 }
 
 export async function insertKey(db: Queries, key: KeyRecord, hash: string): Promise<void> {
   await db.run(
     `INSERT INTO keys (id, name, hash, prefix, policy_id, require_sign_in, notify_sealed, forward, created_at, expires_at,
-       open_to, shadow_policy_id)
-     VALUES (${placeholders(12)})`,
+       open_to, shadow_policy_id, tasks, approve_here)
+     VALUES (${placeholders(14)})`,
     [
       key.id,
       key.name,
@@ -60,6 +69,8 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
       key.expiresAt,
       JSON.stringify(key.openTo),
       key.shadowPolicyId,
+      key.tasks ? 1 : 0,
+      key.approveHere ? 1 : 0,
     ],
   );
 }
@@ -67,7 +78,7 @@ export async function insertKey(db: Queries, key: KeyRecord, hash: string): Prom
 export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
   await db.run(
     `UPDATE keys SET name = $2, policy_id = $3, require_sign_in = $4, notify_sealed = $5, forward = $6, expires_at = $7,
-       open_to = $8, shadow_policy_id = $9
+       open_to = $8, shadow_policy_id = $9, tasks = $10, approve_here = $11
      WHERE id = $1`,
     [
       key.id,
@@ -79,6 +90,8 @@ export async function updateKey(db: Queries, key: KeyRecord): Promise<void> {
       key.expiresAt,
       JSON.stringify(key.openTo),
       key.shadowPolicyId,
+      key.tasks ? 1 : 0,
+      key.approveHere ? 1 : 0,
     ],
   );
 }
@@ -157,6 +170,10 @@ export interface KeyFacts {
   revokedAt: number | null;
   policyId: string;
   policyVersion: number;
+  /** 1: clients that know tasks get one for a call that waits. */
+  tasks: number;
+  /** 1: people at their client are sent to the approval's page. */
+  approveHere: number;
   /** Both are null if it has no shadow. */
   shadowPolicyId: string | null;
   shadowPolicyVersion: number | null;
@@ -166,7 +183,7 @@ export function keyFacts(db: Queries, ids: readonly string[]): Promise<KeyFacts[
   const wanted = padded(ids);
   return db.all(
     `SELECT k.id, k.name, k.notify_sealed AS "notifyEncrypted", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-            p.id AS "policyId", p.version AS "policyVersion", s.id AS "shadowPolicyId", s.version AS "shadowPolicyVersion"
+            k.tasks, k.approve_here AS "approveHere", p.id AS "policyId", p.version AS "policyVersion", s.id AS "shadowPolicyId", s.version AS "shadowPolicyVersion"
      FROM keys k JOIN policies p ON p.id = k.policy_id
        LEFT JOIN policies s ON s.id = k.shadow_policy_id AND s.deleted_at IS NULL
      WHERE k.id IN (${placeholders(wanted.length)})`,

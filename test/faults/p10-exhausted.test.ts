@@ -111,6 +111,7 @@ class Bench {
       maxOpenApprovalsPerSession: 1000,
       maxSessionsPerKey: 100,
       runRest: 3_600_000,
+      resultsFor: 600_000,
       maxOpenApprovalsPerKey: 1000,
       defaultChannels: [],
       channels: {},
@@ -120,7 +121,7 @@ class Bench {
     const now = () => bench.now;
     const vault = new Vault(new Uint8Array(32));
     const details = new HeldDetails({ db, vault, now }, 0);
-    const deps: Deps = { db, vault, settings, now, details };
+    const deps: Deps = { processId: 'p10', db, vault, settings, now, details };
     const rules = { allowPrivate: true };
     const notify = {
       publicUrl: 'http://127.0.0.1',

@@ -2,6 +2,7 @@
 
 import { HeldDetails } from '../../src/guard/approvals/details.ts';
 import type { Deps } from '../../src/guard/deps.ts';
+import { newId } from '../../src/guard/ids.ts';
 import { Vault } from '../../src/guard/secrets.ts';
 import type { Db } from '../../src/store/engine/db.ts';
 import { NOW } from '../store/stores.ts';
@@ -15,6 +16,7 @@ const settings = {
   maxOpenApprovalsPerKey: 100,
   maxSessionsPerKey: 10_000,
   runRest: 3_600_000,
+  resultsFor: 600_000,
   defaultChannels: [],
   channels: {},
   oidcIssuer: null,
@@ -25,5 +27,12 @@ const DETAILS_BYTES = 1 << 20;
 
 export function depsAt(db: Db, now = () => NOW): Deps {
   const vault = new Vault(new Uint8Array(32).fill(7));
-  return { db, vault, settings, now, details: new HeldDetails({ db, vault, now }, DETAILS_BYTES) };
+  return {
+    processId: newId(),
+    db,
+    vault,
+    settings,
+    now,
+    details: new HeldDetails({ db, vault, now }, DETAILS_BYTES),
+  };
 }

@@ -232,6 +232,8 @@ for (const engine of await engines()) {
         revokedAt: null,
         policyId: id,
         policyVersion: version,
+        tasks: 1,
+        approveHere: 0,
         shadowPolicyId: id === 'pb' ? 'pa' : null,
         shadowPolicyVersion: id === 'pb' ? 3 : null,
       });

@@ -151,6 +151,8 @@ export function keyRecord(more: Partial<KeyRecord> = {}): KeyRecord {
     notifyEncrypted: null,
     forward: [],
     openTo: [],
+    tasks: true,
+    approveHere: false,
     createdAt: NOW,
     expiresAt: null,
     revokedAt: null,

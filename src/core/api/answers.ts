@@ -350,6 +350,8 @@ export interface Answers {
         | null;
       forward: ('resources' | 'prompts' | 'completion')[];
       openTo: string[];
+      tasks: boolean;
+      approveHere: boolean;
       createdAt: string;
       revokedAt: string | null;
       lastUsedAt: string | null;
@@ -375,6 +377,8 @@ export interface Answers {
       | null;
     forward: ('resources' | 'prompts' | 'completion')[];
     openTo: string[];
+    tasks: boolean;
+    approveHere: boolean;
     createdAt: string;
     revokedAt: string | null;
     key: string;
@@ -398,6 +402,8 @@ export interface Answers {
       | null;
     forward: ('resources' | 'prompts' | 'completion')[];
     openTo: string[];
+    tasks: boolean;
+    approveHere: boolean;
     createdAt: string;
     revokedAt: string | null;
     lastUsedAt: string | null;
@@ -421,6 +427,8 @@ export interface Answers {
       | null;
     forward: ('resources' | 'prompts' | 'completion')[];
     openTo: string[];
+    tasks: boolean;
+    approveHere: boolean;
     createdAt: string;
     revokedAt: string | null;
   };
@@ -947,7 +955,7 @@ export interface Answers {
         | 'obot';
       serverName: string;
       toolName: string;
-      status: 'pending' | 'approved' | 'denied' | 'timed_out';
+      status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
       reason: string;
       createdAt: string;
       expiresAt: string;
@@ -1037,7 +1045,7 @@ export interface Answers {
       | 'obot';
     serverName: string;
     toolName: string;
-    status: 'pending' | 'approved' | 'denied' | 'timed_out';
+    status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
     reason: string;
     createdAt: string;
     expiresAt: string;
@@ -1133,7 +1141,14 @@ export interface Answers {
     freed: {
       toolCallId: string;
       forwarded: {
-        outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
+        outcome:
+          | 'ok'
+          | 'tool_error'
+          | 'upstream_failure'
+          | 'timed_out'
+          | 'cancelled'
+          | 'sign_in_needed'
+          | 'outcome_unknown';
         durationMs: number;
         at: string;
         result: {
@@ -1174,7 +1189,7 @@ export interface Answers {
       | 'obot';
     serverName: string;
     toolName: string;
-    status: 'pending' | 'approved' | 'denied' | 'timed_out';
+    status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
     reason: string;
     createdAt: string;
     expiresAt: string;
@@ -1207,7 +1222,7 @@ export interface Answers {
     toolName: string;
     askedAt: string;
     argsDigest: string;
-    status: 'pending' | 'approved' | 'denied' | 'timed_out';
+    status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
     resolvedAt: string | null;
     proof: 'passkey' | null;
     votes: {
@@ -1644,7 +1659,14 @@ export interface Answers {
     runId?: string;
     marks?: string[];
     forwarded: {
-      outcome: 'ok' | 'tool_error' | 'upstream_failure' | 'timed_out' | 'cancelled' | 'sign_in_needed';
+      outcome:
+        | 'ok'
+        | 'tool_error'
+        | 'upstream_failure'
+        | 'timed_out'
+        | 'cancelled'
+        | 'sign_in_needed'
+        | 'outcome_unknown';
       durationMs: number;
       at: string;
       result: {
@@ -1659,7 +1681,7 @@ export interface Answers {
       policyCurrentVersion: number | null;
       sessionLabel: string | null;
       approval: {
-        status: 'pending' | 'approved' | 'denied' | 'timed_out';
+        status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
         decidedBy: string | null;
         decidedAt: string | null;
         note: string | null;
@@ -2205,7 +2227,7 @@ export interface Answers {
       sessionId: string | null;
       serverName: string;
       toolName: string;
-      status: 'pending' | 'approved' | 'denied' | 'timed_out';
+      status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
       reason: string;
       createdAt: string;
       expiresAt: string;

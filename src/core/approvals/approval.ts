@@ -1,9 +1,12 @@
 // The states of an approval. An approval is `pending` until somebody approves or denies it, or until it times out at
 // `expiresAt`. An approval with a duration opens a grant. An approval without one frees only the call that asked, and
-// only once, until it expires or is withdrawn. The guard stores all of this.
+// only once, until it expires or is withdrawn. A question whose agent cancels the call ends as `withdrawn`. The guard stores
+// all of this.
 
-export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'timed_out'] as const;
+export const APPROVAL_STATUSES = ['pending', 'approved', 'denied', 'timed_out', 'withdrawn'] as const;
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+/** How a question can have ended. */
+export type Ended = Exclude<ApprovalStatus, 'pending'>;
 
 export const RESOLUTIONS = ['approve', 'deny'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];

@@ -3,7 +3,7 @@
 // each approval is a vote (votes.ts), and the last one that is needed ends the question, as a single denial does. The
 // same holds where each approval has to be proven (proofs.ts), also without a group.
 
-import { type Resolution, statusAfter } from '../../core/approvals/approval.ts';
+import { type Ended, type Resolution, statusAfter } from '../../core/approvals/approval.ts';
 import { VOTED } from '../../core/approvals/event.ts';
 import { type GuardError, invalidInput } from '../../core/errors.ts';
 import { joinName } from '../../core/text/name.ts';
@@ -198,7 +198,7 @@ export function tell(
  * How an approval has ended; null while it can be answered. It cannot from `expiresAt` on, even if the worker has not
  * ended it yet.
  */
-export function ended(approval: ApprovalRecord, now: number): 'approved' | 'denied' | 'timed_out' | null {
+export function ended(approval: ApprovalRecord, now: number): Ended | null {
   if (approval.status !== 'pending') return approval.status;
   return approval.expiresAt <= now ? 'timed_out' : null;
 }

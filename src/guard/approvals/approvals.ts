@@ -1,7 +1,7 @@
 // The ways to an answer: through the link, through the administration, or none in time. answer.ts takes the answer,
 // approvers.ts says who may give it, and asking for an approval is the job of ask.ts.
 
-import type { Resolution } from '../../core/approvals/approval.ts';
+import type { Ended, Resolution } from '../../core/approvals/approval.ts';
 import { GuardError } from '../../core/errors.ts';
 import { joinName } from '../../core/text/name.ts';
 import {
@@ -41,7 +41,7 @@ export interface Question {
   /** Who has approved so far, if they vote. */
   votes: readonly VoteRecord[];
   /** Why it can no longer be answered; null while it can. */
-  ended: 'approved' | 'denied' | 'timed_out' | null;
+  ended: Ended | null;
 }
 
 /** The question behind a link, or null when the link is unknown. */

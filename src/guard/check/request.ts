@@ -50,10 +50,24 @@ export interface CheckRequest {
   run?: string | undefined;
   /** What a coding agent will name the call by when it reports the result. */
   resultName?: string | undefined;
+  /** Its client may be answered by a task, if the call waits. */
+  taskable?: true;
+  /** Its client is promised to learn whether it ran: that it is forwarded is recorded together with the decision. */
+  tracked?: true;
+  /** The task whose held call this is: it is decided only if this process still holds it. */
+  resumes?: string;
+  /** The idempotency key that it carries. */
+  once?: Once;
   /** `performance.now()` at arrival. */
   startedAt: number;
   /** The span of the request, if it is traced or carries a trace. */
   span?: Span | undefined;
+}
+
+/** Keyed digests of an idempotency key and of whose it is, and of the call. */
+export interface Once {
+  digest: string;
+  callDigest: string;
 }
 
 /** Which Connected Tool a call goes to, and which state of its server. */
@@ -87,6 +101,12 @@ export interface Verdict {
   /** Set for a call that is allowed, if the policy says what is to be done to its result. */
   results?: true;
   latencyMs: number;
+  /** Set for a call that waits, if it is a task now: its arguments are to be held. */
+  task?: true;
+  /** Set for a call that waits, if a person at the client may be sent to the approval's page. */
+  approveHere?: true;
+  /** Set if this is the verdict of an earlier call with the same idempotency key. It is not forwarded again. */
+  [REPEATED]?: true;
   /** The run whose values the result makes known. JSON has no symbols, so it is not sent. */
   [RUN]?: RunHandle;
   /** What its result is looked at by before it is passed on. It holds the arguments, and is not sent either. */
@@ -104,6 +124,7 @@ export interface Watched {
 
 export const RUN = Symbol('run');
 export const WATCHED = Symbol('watched');
+export const REPEATED = Symbol('repeated');
 
 /** What the span of a call says about its recorded decision. The reason is left out: it is a sentence for people. */
 export function attributesOf({ call }: CheckRequest, entry: AuditEntry): Attributes {

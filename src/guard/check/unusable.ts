@@ -17,6 +17,8 @@ export function whyUnusable(approval: Named, now: number, approvedAfter: number)
       return approval.expiresAt > now ? 'unanswered' : 'timed_out';
     case 'timed_out':
       return 'timed_out';
+    case 'withdrawn':
+      return 'withdrawn';
     case 'denied':
       return 'denied';
     case 'approved':

@@ -69,6 +69,14 @@ const fields = {
       description:
         'The groups and people who may sign in with a client of their own and use this key: `group:<name>`, `person:<e-mail>`.',
     }),
+  tasks: z.boolean().meta({
+    description:
+      'MCP clients that know tasks get one for a call that waits: its arguments stay in memory, and it runs by itself once it is approved.',
+  }),
+  approveHere: z.boolean().meta({
+    description:
+      'A person at an MCP client that can open an address is sent to the approval’s own page, where whoever may answer signs in.',
+  }),
 };
 
 const shown = z.object({
@@ -82,6 +90,8 @@ const shown = z.object({
   notify,
   forward: z.array(z.enum(FORWARDS)),
   openTo: z.array(z.string()),
+  tasks: z.boolean(),
+  approveHere: z.boolean(),
   createdAt: isoTime,
   revokedAt: isoTime.nullable(),
 });
@@ -99,6 +109,8 @@ function show(vault: Vault, key: KeyRecord): z.output<typeof shown> {
     notify: shownNotify(vault, id, key.notifyEncrypted),
     forward,
     openTo,
+    tasks: key.tasks,
+    approveHere: key.approveHere,
     createdAt: iso(key.createdAt),
     revokedAt: isoOrNull(key.revokedAt),
   };
@@ -200,6 +212,8 @@ export const keyRoutes: Route[] = [
       notify: fields.notify.default(null),
       forward: fields.forward.default([]),
       openTo: fields.openTo.default([]),
+      tasks: fields.tasks.default(true),
+      approveHere: fields.approveHere.default(false),
       toolServers: z
         .array(z.string().max(64))
         .max(100)

@@ -1,7 +1,7 @@
 // The pages behind an approval link: the question, the answer, or why there is nothing to answer. They are pure
 // functions from facts to a response. approve.ts decides who may see or answer what, and passes the time.
 
-import { GRANT_DURATIONS, MAX_NOTE, MAX_SAME } from '../../core/approvals/approval.ts';
+import { type Ended, GRANT_DURATIONS, MAX_NOTE, MAX_SAME } from '../../core/approvals/approval.ts';
 import { beginningOf, bindable, type Details, seenOf } from '../../core/approvals/details.ts';
 import { visible } from '../../core/text/visible.ts';
 import type { ShownDetails } from '../../guard/approvals/shown-details.ts';
@@ -207,18 +207,17 @@ ${factList(facts, null)}
   });
 }
 
-type GoneState = 'approved' | 'denied' | 'timed_out';
-
-const GONE = {
+const GONE: Record<Ended, readonly [string, string, string]> = {
   approved: ['Already approved', 'This call was approved', 'The link works once.'],
   denied: ['Already denied', 'This call was denied', 'The link works once.'],
   timed_out: ['Too late', 'Nobody decided in time: the question lapsed', 'The call was not approved.'],
-} as const;
+  withdrawn: ['No longer asked', 'The agent withdrew this call', 'Nothing was run.'],
+};
 
 /** `resolvedAt` is when somebody answered. A question that nobody answered lapsed at its `expiresAt`. */
 export function gonePage(
   facts: ApprovalFacts | null,
-  state: GoneState,
+  state: Ended,
   resolvedAt: number | null = null,
 ): Response {
   const [heading, what, then] = GONE[state];

@@ -27,6 +27,7 @@ import knownOfKeys from '../migrations/0025_known_of_keys.sql' with { type: 'tex
 import toolServers from '../migrations/0026_tool_servers.sql' with { type: 'text' };
 import firstLook from '../migrations/0027_first_look.sql' with { type: 'text' };
 import lookedAt from '../migrations/0028_looked_at.sql' with { type: 'text' };
+import tasks from '../migrations/0029_tasks.sql' with { type: 'text' };
 import { Blocked, type Db, type Lane, type Queries } from './db.ts';
 
 interface Migration {
@@ -61,6 +62,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 26, name: 'tool servers', sql: toolServers },
   { version: 27, name: 'first look', sql: firstLook },
   { version: 28, name: 'looked at', sql: lookedAt },
+  { version: 29, name: 'tasks', sql: tasks },
 ];
 
 const RETRY_MS = 1000;

@@ -2,7 +2,10 @@
 
 import { into, type Queries, type Transaction } from '../engine/db.ts';
 
-/** `sign_in_needed`: the call was not executed, because somebody has to sign in to the server first. */
+/**
+ * `sign_in_needed`: the call was not executed, because somebody has to sign in to the server first. `outcome_unknown`: the
+ * process that forwarded it ended before the answer came.
+ */
 export const OUTCOMES = [
   'ok',
   'tool_error',
@@ -10,6 +13,7 @@ export const OUTCOMES = [
   'timed_out',
   'cancelled',
   'sign_in_needed',
+  'outcome_unknown',
 ] as const;
 export type CallOutcome = (typeof OUTCOMES)[number];
 

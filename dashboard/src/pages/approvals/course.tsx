@@ -159,6 +159,8 @@ function answered({ status, resolvedAt, resolvedBy, expiresAt, note }: WholeAppr
   }
   if (status === 'timed_out')
     return { name, state: 'failed', at: expiresAt, what: 'nobody answered in time' };
+  if (status === 'withdrawn')
+    return { name, state: 'failed', at: resolvedAt, what: 'no longer asked: the agent withdrew the call' };
   return {
     name,
     state: status === 'approved' ? 'done' : 'failed',
@@ -227,6 +229,7 @@ const OUTCOMES: Record<string, string> = {
   upstream_failure: 'the tool server failed',
   timed_out: 'the tool server did not answer in time',
   cancelled: 'the agent cancelled the call',
+  outcome_unknown: 'it is not known whether this call ran',
   sign_in_needed: 'somebody had to sign in to the tool server first',
 };
 

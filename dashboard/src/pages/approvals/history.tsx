@@ -22,6 +22,7 @@ const STATUSES: [string, string][] = [
   ['approved', 'Approved'],
   ['denied', 'Denied'],
   ['timed_out', 'Timed out'],
+  ['withdrawn', 'Withdrawn'],
 ];
 
 export function History() {
@@ -90,6 +91,7 @@ const columnsOf = (reload: () => void): Column<ListedApproval>[] => [
 /** Who answered, with how many votes, and what they wrote. */
 function Answer({ of: { status, resolvedBy, votes, approverGroup, note } }: { of: ListedApproval }) {
   if (status === 'timed_out') return <span class="soft">nobody in time</span>;
+  if (status === 'withdrawn') return <span class="soft">the agent</span>;
   return (
     <div>
       {votes.needed > 1 && status === 'approved' ? (

@@ -6,7 +6,7 @@ import type { Approval } from '../../../resources.ts';
 
 export interface Ending {
   /** `elsewhere`: it no longer waits, and how it ended is not known yet. */
-  status: 'approved' | 'denied' | 'timed_out' | 'elsewhere';
+  status: 'approved' | 'denied' | 'timed_out' | 'withdrawn' | 'elsewhere';
   by: string | null;
   grantExpiresAt: string | null;
 }
@@ -73,6 +73,7 @@ export const isWaiting = (card: Card): boolean => card.ending === null;
 /** How a call ended, in words; `me` is the e-mail address of who reads it. */
 export function endingWords({ status, by }: Ending, me: string | null): string {
   if (status === 'timed_out') return 'Lapsed: nobody answered in time';
+  if (status === 'withdrawn') return 'No longer asked: the agent withdrew the call';
   if (status === 'elsewhere') return 'Answered elsewhere';
   const answer = status === 'approved' ? 'Approved' : 'Denied';
   return by === null ? answer : `${answer} by ${byWords(by, me)}`;

@@ -2,7 +2,7 @@
 // A message carries no approval link: whoever reads the channel could answer with it, operator or not. A button carries
 // only the approval's reference, which answers nothing by itself; answer.ts decides who may answer.
 
-import { answeredBy } from '../../../../core/approvals/approval.ts';
+import { answeredBy, type Ended } from '../../../../core/approvals/approval.ts';
 import { DETAILS_GONE, type Details } from '../../../../core/approvals/details.ts';
 import {
   type CallFacts,
@@ -70,13 +70,18 @@ export function questionMessage(about: About, shown: Shown, read: readonly strin
   };
 }
 
-const OUTCOMES = { approved: 'Approved', denied: 'Denied', timed_out: 'Nobody answered in time' } as const;
+const OUTCOMES: Record<Ended, string> = {
+  approved: 'Approved',
+  denied: 'Denied',
+  timed_out: 'Nobody answered in time',
+  withdrawn: 'The agent withdrew the call',
+};
 
 /** The details go with the buttons: nobody needs them any more, and the service does not keep them either. */
 export function endedMessage(about: About): SlackMessage {
   const { status, resolvedBy, note, grantExpiresAt } = about.approval;
   const by = status === 'timed_out' || resolvedBy === null ? '' : ` by ${person(resolvedBy)}`;
-  const outcome = `${OUTCOMES[status as keyof typeof OUTCOMES]}${by}: `;
+  const outcome = `${OUTCOMES[status as Ended]}${by}: `;
   const granted =
     grantExpiresAt === null ? [] : [`Calls like this one are allowed until ${time(grantExpiresAt)}.`];
   const said = note === null ? [] : [`Note: ${visible(note)}`];
