@@ -93,6 +93,7 @@ const STATUS: Record<ApprovalStatus, [Tone, string]> = {
   approved: ['allow', 'approved'],
   denied: ['deny', 'denied'],
   timed_out: ['plain', 'timed out'],
+  withdrawn: ['plain', 'withdrawn'],
 };
 
 export function StatusBadge({ status }: { status: ApprovalStatus }) {
