@@ -369,7 +369,7 @@ export function modern(
   params: Any = {},
   { headers = {}, id = nextId++, ...sending }: Sending = {},
 ): Promise<Answered> {
-  const name = params.name ?? params.uri;
+  const name = params.name ?? params.uri ?? params.taskId;
   const wanted: Record<string, string> = { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': method };
   if (typeof name === 'string') wanted['Mcp-Name'] = name;
   const body = { jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope(params._meta) } };
