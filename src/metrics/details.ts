@@ -1,10 +1,10 @@
 // Counts about the details of held calls, without their contents.
 
 import type { MetricFamily } from '../core/wire/metric.ts';
-import type { DetailsFigures } from '../guard/approvals/details.ts';
+import type { HeldFigures } from '../guard/exchange/holding.ts';
 import { by, counter, gauge } from './family.ts';
 
-export function detailsFamilies({ held, bytes, evicted, answered, found }: DetailsFigures): MetricFamily[] {
+export function detailsFamilies({ held, bytes, evicted, answered, found }: HeldFigures): MetricFamily[] {
   return [
     gauge('toolgate_details_held', 'Held calls whose details are in memory.', held),
     gauge('toolgate_details_bytes', 'Memory that these details take.', bytes),

@@ -118,7 +118,7 @@ const MUTANTS: Record<string, Mutant> = {
     patches: [
       {
         file: 'src/guard/approvals/details.ts',
-        find: 'if (referenceId !== null) this.#forget(referenceId);',
+        find: 'if (referenceId !== null) this.#holding.forget(referenceId);',
         replace: '',
       },
     ],
@@ -131,12 +131,12 @@ const MUTANTS: Record<string, Mutant> = {
     patches: [
       {
         file: 'src/guard/approvals/details.ts',
-        find: '    this.#forget(referenceId);\n    giveHint(',
+        find: '    this.#holding.forget(referenceId);\n    giveHint(',
         replace: '    giveHint(',
       },
       {
         file: 'src/guard/approvals/details.ts',
-        find: 'if (referenceId !== null) this.#forget(referenceId);',
+        find: 'if (referenceId !== null) this.#holding.forget(referenceId);',
         replace: '',
       },
       {

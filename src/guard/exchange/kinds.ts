@@ -36,7 +36,7 @@ export const DETAILS: Kind = {
 export const RESULT: Kind = {
   name: 'result',
   sizes: [...SMALL, 4 * MIB, 6 * MIB, 8 * MIB],
-  waitsMs: [1000, 3000],
+  waitsMs: [500, 2500],
   mostAsked: 64,
   mostKept: 64 * MIB,
 };

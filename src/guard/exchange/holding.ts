@@ -1,0 +1,214 @@
+// What this process holds in memory under ids, as bytes with a bound that are overwritten when they are let go, and what
+// it got from other replicas. exchange.ts asks them. Until when something is held is decided by those who use this.
+
+import { Exchange, type Exchanging } from './exchange.ts';
+import type { Kind } from './kinds.ts';
+
+/** What an entry takes besides its bytes: two strings' worth of names, an object and its place in a map. */
+const ENTRY_BYTES = 400;
+const MOST_MISSING = 10_000;
+/** How often what has expired is looked for. */
+const TEND_MS = 1000;
+
+export interface Entry {
+  bytes: Uint8Array;
+  /** Further bytes that only this process makes of them. */
+  beside: Uint8Array | null;
+  until: number;
+}
+
+/** What metrics show. */
+export interface HeldFigures {
+  held: number;
+  bytes: number;
+  /** Let go for want of room, before their time was over. */
+  evicted: number;
+  /** Questions of other replicas that were answered. */
+  answered: number;
+  /** Look-ups by where something was found. */
+  found: { here: number; elsewhere: number; nowhere: number };
+}
+
+interface Options<E extends Entry, V> {
+  /** In bytes. With 0, this process holds nothing, but still asks others. */
+  limit: number;
+  /** How long what came from another replica is kept, at most. */
+  copyMs: number;
+  /** How long it is believed that nobody holds something. */
+  missingMs: number;
+  read: (bytes: Uint8Array) => V;
+  entryOf: (value: V, bytes: Uint8Array, until: number) => E;
+}
+
+export class Holding<E extends Entry, V> {
+  readonly #options: Options<E, V>;
+  readonly #now: () => number;
+  readonly #exchange: Exchange;
+  /** What this process was given to hold; the oldest come first. */
+  readonly #own = new Map<string, E>();
+  /** What another replica holds. It makes room for what only this process holds. */
+  readonly #copies = new Map<string, E>();
+  /** What no replica had, with the time until which that is believed. */
+  readonly #missing = new Map<string, number>();
+  /** Look-ups under way. One that is forgotten meanwhile is taken out, and finds nothing. */
+  readonly #lookUps = new Map<string, Promise<V | null>>();
+  readonly #figures = { evicted: 0, answered: 0, found: { here: 0, elsewhere: 0, nowhere: 0 } };
+  #bytes = 0;
+  #tendedAt = 0;
+
+  constructor(kind: Kind, exchanging: Omit<Exchanging, 'held' | 'answered'>, options: Options<E, V>) {
+    this.#options = options;
+    this.#now = exchanging.now;
+    this.#exchange = new Exchange(kind, {
+      ...exchanging,
+      // A copy is not given on: with every step it would live for longer.
+      held: id => this.#current(this.#own, id)?.bytes ?? null,
+      answered: () => this.#figures.answered++,
+    });
+  }
+
+  get figures(): HeldFigures {
+    return { ...this.#figures, held: this.#own.size + this.#copies.size, bytes: this.#bytes };
+  }
+
+  get ids(): string[] {
+    return [...this.#own.keys(), ...this.#copies.keys()];
+  }
+
+  /** Holds it in place of what is held under this id. Returns whether there is room for it at all. */
+  hold(id: string, entry: E): boolean {
+    this.forget(id);
+    const size = sizeOf(entry);
+    if (size > this.#options.limit) {
+      this.#figures.evicted++;
+      overwrite(entry);
+      return false;
+    }
+    this.#makeRoom(size, [this.#copies, this.#own]);
+    this.#own.set(id, entry);
+    this.#bytes += size;
+    return true;
+  }
+
+  /** What this process has, as it is held. */
+  here(id: string): E | null {
+    return this.#current(this.#own, id) ?? this.#current(this.#copies, id);
+  }
+
+  /** Null if no replica holds it. What comes from another replica is not kept beyond `until`. */
+  async find(id: string, until: number): Promise<V | null> {
+    const here = this.#readHere(id);
+    if (here === null && this.isMissing(id)) return null;
+    // It may have come to be held here meanwhile.
+    const value = here ?? (await this.#lookUp(id, until)) ?? this.#readHere(id);
+    this.#figures.found[here !== null ? 'here' : value !== null ? 'elsewhere' : 'nowhere']++;
+    return value;
+  }
+
+  isMissing(id: string): boolean {
+    return (this.#missing.get(id) ?? 0) > this.#now();
+  }
+
+  forget(id: string): void {
+    this.#remove(this.#own, id);
+    this.#remove(this.#copies, id);
+    this.#missing.delete(id);
+    this.#lookUps.delete(id);
+  }
+
+  /** Lets go what has expired. It may be called at any time. */
+  tend(): void {
+    const now = this.#now();
+    if (now - this.#tendedAt < TEND_MS) return;
+    this.#tendedAt = now;
+    for (const entries of [this.#own, this.#copies])
+      for (const [id, { until }] of entries) if (until <= now) this.#remove(entries, id);
+    for (const [id, until] of this.#missing) if (until <= now) this.#missing.delete(id);
+  }
+
+  /** Lets everything go. */
+  close(): void {
+    for (const entries of [this.#own, this.#copies])
+      for (const id of entries.keys()) this.#remove(entries, id);
+  }
+
+  #readHere(id: string): V | null {
+    const entry = this.here(id);
+    return entry === null ? null : this.#options.read(entry.bytes);
+  }
+
+  /** Several people who look at the same time ask once. */
+  #lookUp(id: string, until: number): Promise<V | null> {
+    const underWay = this.#lookUps.get(id);
+    if (underWay !== undefined) return underWay;
+    const lookUp = this.#ask(id, until, () => this.#lookUps.get(id) === lookUp);
+    this.#lookUps.set(id, lookUp);
+    return lookUp;
+  }
+
+  async #ask(id: string, until: number, isWanted: () => boolean): Promise<V | null> {
+    try {
+      const bytes = await this.#exchange.ask(id);
+      if (bytes === null) {
+        this.#noteMissing(id);
+        return null;
+      }
+      if (!isWanted()) {
+        bytes.fill(0);
+        return null;
+      }
+      const value = this.#options.read(bytes);
+      this.#keepCopy(id, this.#options.entryOf(value, bytes, until));
+      return value;
+    } finally {
+      if (isWanted()) this.#lookUps.delete(id);
+    }
+  }
+
+  #keepCopy(id: string, entry: E): void {
+    const size = sizeOf(entry);
+    this.#makeRoom(size, [this.#copies]);
+    if (this.#bytes + size > this.#options.limit || this.#own.has(id)) {
+      overwrite(entry);
+      return;
+    }
+    this.#copies.set(id, { ...entry, until: Math.min(this.#now() + this.#options.copyMs, entry.until) });
+    this.#bytes += size;
+  }
+
+  #noteMissing(id: string): void {
+    if (this.#missing.size >= MOST_MISSING) this.#missing.delete(this.#missing.keys().next().value as string);
+    this.#missing.set(id, this.#now() + this.#options.missingMs);
+  }
+
+  /** Lets the oldest go, first of the first map, until there is room for so many bytes. */
+  #makeRoom(size: number, maps: readonly Map<string, E>[]): void {
+    for (const entries of maps) {
+      for (const id of entries.keys()) {
+        if (this.#bytes + size <= this.#options.limit) return;
+        this.#remove(entries, id);
+        if (entries === this.#own) this.#figures.evicted++;
+      }
+    }
+  }
+
+  #current(entries: Map<string, E>, id: string): E | null {
+    const entry = entries.get(id);
+    return entry === undefined || entry.until <= this.#now() ? null : entry;
+  }
+
+  #remove(entries: Map<string, E>, id: string): void {
+    const entry = entries.get(id);
+    if (entry === undefined) return;
+    entries.delete(id);
+    this.#bytes -= sizeOf(entry);
+    overwrite(entry);
+  }
+}
+
+const sizeOf = ({ bytes, beside }: Entry): number => bytes.length + (beside?.length ?? 0) + ENTRY_BYTES;
+
+function overwrite({ bytes, beside }: Entry): void {
+  bytes.fill(0);
+  beside?.fill(0);
+}

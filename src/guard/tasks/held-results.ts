@@ -1,0 +1,70 @@
+// The final answers of calls that tasks stand for, as the policy leaves them. They are held in memory only, as bytes with
+// a bound, and are not stored, so that a task can be asked about more than once and at any replica. When their time is
+// over they are let go, and overwritten. Whose task it is, and what else is known of it, is not decided here.
+
+import { isObject, type JsonObject, parseJsonBytes, writeJson } from '../../core/wire/json.ts';
+import type { Exchanging } from '../exchange/exchange.ts';
+import { type Entry, type HeldFigures, Holding } from '../exchange/holding.ts';
+import { RESULT } from '../exchange/kinds.ts';
+
+/** A larger answer is not held. */
+export const MOST_RESULT_BYTES = 5 * 1024 * 1024;
+/** How long it is believed that nobody holds an answer. Every answer is held before its end is told. */
+const MISSING_MS = 60_000;
+
+/** As JSON-RPC has it: what the call came back with, or why it failed. */
+export type FinalAnswer = { result: JsonObject } | { error: JsonObject };
+
+type Storing = Pick<Exchanging, 'db' | 'vault' | 'now' | 'mayGive'>;
+
+export class HeldResults {
+  /** By the id of the call. */
+  readonly #holding: Holding<Entry, FinalAnswer>;
+
+  /**
+   * `limit` is in bytes, for all answers together; those that were held first are let go first. `mayGive` says whether the
+   * store knows the call and its answer may still be fetched.
+   */
+  constructor(storing: Storing, limit: number) {
+    const options = { limit, copyMs: Number.POSITIVE_INFINITY, missingMs: MISSING_MS, read, entryOf };
+    this.#holding = new Holding(RESULT, storing, options);
+  }
+
+  get figures(): HeldFigures {
+    return this.#holding.figures;
+  }
+
+  /** Returns whether it is held. If not, the call ran and its answer is lost. */
+  hold(toolCallId: string, answer: FinalAnswer, until: number): boolean {
+    const bytes = new TextEncoder().encode(writeJson({ ...answer }));
+    if (bytes.length <= MOST_RESULT_BYTES)
+      return this.#holding.hold(toolCallId, entryOf(answer, bytes, until));
+    bytes.fill(0);
+    this.#holding.forget(toolCallId);
+    return false;
+  }
+
+  /** Null if no replica holds it. `until` is the end of its time, as the store has it. */
+  find(toolCallId: string, until: number): Promise<FinalAnswer | null> {
+    return this.#holding.find(toolCallId, until);
+  }
+
+  /** Lets go what has expired. It may be called at any time. */
+  tend(): void {
+    this.#holding.tend();
+  }
+
+  /** Lets everything go, when the service stops. */
+  close(): void {
+    this.#holding.close();
+  }
+}
+
+function read(bytes: Uint8Array): FinalAnswer {
+  const answer = parseJsonBytes(bytes);
+  if (isObject(answer) && isObject(answer['result'])) return { result: answer['result'] };
+  if (isObject(answer) && isObject(answer['error'])) return { error: answer['error'] };
+  throw new Error('what is held under the id of a call is no answer');
+}
+
+const entryOf = (_: FinalAnswer, bytes: Uint8Array, until: number): Entry => ({ bytes, beside: null, until });
