@@ -6,6 +6,8 @@ import { Webhook } from 'standardwebhooks';
 import {
   ApprovalListener,
   InvalidConfiguration,
+  type PendingVerdict,
+  ToolCallDenied,
   verifyWebhook,
   type WebhookRejected,
 } from '../../clients/typescript/src/index.ts';
@@ -191,6 +193,17 @@ describe('the listener', () => {
     await post(listener, forged, signed(forged, newWebhookSecret()));
     await post(listener, eventText({ status: 'timed_out', resolvedBy: null }));
     expect((await Promise.all(waiting)).map(each => each.status)).toEqual(['timed_out', 'timed_out']);
+  });
+
+  test('the agent took its call back before anybody answered', async () => {
+    const listener = new ApprovalListener({ secret });
+    await post(listener, eventText({ status: 'withdrawn', resolvedBy: null, note: null }));
+    const approval = await listener.outcome('ref-1');
+    expect(approval.status).toBe('withdrawn');
+    const asked = { decision: 'pending', referenceId: 'ref-1' } as PendingVerdict;
+    expect(new ToolCallDenied(asked, approval).message).toBe(
+      'The call was withdrawn before anybody answered.',
+    );
   });
 
   test('keeps only so many, the newest', async () => {

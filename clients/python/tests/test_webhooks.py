@@ -8,6 +8,7 @@ import http.client
 import json
 import time
 import unittest
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import toolgate
@@ -185,6 +186,15 @@ class ListenerTest(unittest.TestCase):
             return [each.status for each in await asyncio.gather(*waiting)]
 
         self.assertEqual(asyncio.run(run()), ["timed_out", "timed_out"])
+
+    def test_the_agent_took_its_call_back_before_anybody_answered(self):
+        listener = ApprovalListener(SECRET)
+        self.post(listener, event_text(status="withdrawn", resolvedBy=None, note=None))
+        approval = listener.outcome("ref-1", 1)
+        self.assertEqual(approval.status, "withdrawn")
+        asked = SimpleNamespace(reason="somebody has to look", decision="pending")
+        said = str(toolgate.ToolCallDenied(asked, approval))
+        self.assertEqual(said, "The call was withdrawn before anybody answered.")
 
     def test_keeps_only_so_many_the_newest(self):
         listener = ApprovalListener(SECRET, remember=2)

@@ -184,6 +184,8 @@ def unseen(error: Exception) -> ToolResultWithheld:
 def _refusal_by(approval: Approval) -> str:
     if approval.status == "timed_out":
         return "Nobody approved the call in time."
+    if approval.status == "withdrawn":
+        return "The call was withdrawn before anybody answered."
     denied = f"The call was denied by {approval.resolved_by or 'an approver'}."
     return _with_note(denied, approval.note)
 

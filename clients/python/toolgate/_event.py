@@ -19,7 +19,7 @@ from ._shape import (
     text_or_none,
 )
 
-OUTCOMES = ("approved", "denied", "timed_out")
+OUTCOMES = ("approved", "denied", "timed_out", "withdrawn")
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,14 @@ class Approval:
     surface: str
     server_name: str
     tool_name: str
-    #: ``pending``, ``approved``, ``denied`` or ``timed_out``.
+    #: ``pending``, ``approved``, ``denied``, ``timed_out``, or ``withdrawn``: the agent cancelled the
+    #: call before anybody answered.
     status: str
     reason: str
     created_at: str
     expires_at: str
     resolved_at: str | None
-    #: ``link``, ``operator:<email>``, ``admin``, or None: still pending, or timed out.
+    #: ``link``, ``operator:<email>``, ``admin``, or None: still pending, timed out, or withdrawn.
     resolved_by: str | None
     #: When the approval opened a grant: until when.
     grant_expires_at: str | None

@@ -49,6 +49,7 @@ export class ToolCallDenied extends ToolgateError {
 
 function refusalBy({ status, resolvedBy, note }: ApprovalOutcome): string {
   if (status === 'timed_out') return 'Nobody approved the call in time.';
+  if (status === 'withdrawn') return 'The call was withdrawn before anybody answered.';
   return withNote(`The call was denied by ${resolvedBy ?? 'an approver'}.`, note);
 }
 

@@ -25,12 +25,13 @@ export interface Approval {
   surface: string;
   serverName: string;
   toolName: string;
-  status: 'pending' | 'approved' | 'denied' | 'timed_out';
+  /** `withdrawn`: the agent cancelled the call before anybody answered. */
+  status: 'pending' | 'approved' | 'denied' | 'timed_out' | 'withdrawn';
   reason: string;
   createdAt: string;
   expiresAt: string;
   resolvedAt: string | null;
-  /** `link`, `operator:<email>`, `admin`, or null: still pending, or timed out. */
+  /** `link`, `operator:<email>`, `admin`, or null: still pending, timed out, or withdrawn. */
   resolvedBy: string | null;
   /** What the person wrote with their answer, for the agent to read. */
   note: string | null;
@@ -49,7 +50,7 @@ export interface Votes {
 }
 
 export interface ApprovalOutcome extends Approval {
-  status: 'approved' | 'denied' | 'timed_out';
+  status: 'approved' | 'denied' | 'timed_out' | 'withdrawn';
 }
 
 export interface ApprovalCreated {
@@ -92,7 +93,7 @@ function readEvent(value: unknown): WebhookEvent {
     case 'approval.created':
       return { type, timestamp, data: { ...readApproval(data), status: oneOf(data, 'status', ['pending']) } };
     case 'approval.resolved': {
-      const status = oneOf(data, 'status', ['approved', 'denied', 'timed_out']);
+      const status = oneOf(data, 'status', ['approved', 'denied', 'timed_out', 'withdrawn']);
       return { type, timestamp, data: { ...readApproval(data), status } };
     }
     case 'webhook.test':
