@@ -16,7 +16,7 @@ const MAY: Record<string, readonly string[]> = {
   core: ['core'],
   store: ['core', 'store'],
   guard: ['core', 'store', 'guard'],
-  'guard/deps.ts': ['core', 'store', 'guard', 'guard/approvals'],
+  'guard/deps.ts': ['core', 'store', 'guard', 'guard/approvals', 'guard/tasks'],
   'guard/first-start.ts': ['core', 'store', 'guard', 'guard/check'],
   'guard/check': ['core', 'store', 'guard', 'guard/check', 'guard/approvals', 'guard/rations'],
   'guard/approvals': [

@@ -103,6 +103,7 @@ export async function start(
   });
   opening.defer(() => telemetry?.stop());
   opening.defer(() => deps.details.close());
+  opening.defer(() => deps.results.close());
   const services = createServices(config, readConfig, deps, adminToken, checkpointKey, log, telemetry);
   opening.defer(() => services.serverSignIns.settle());
   if (others !== null) {

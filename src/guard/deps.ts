@@ -8,6 +8,7 @@ import type { Db } from '../store/engine/db.ts';
 import type { ChannelKind } from '../store/notifications.ts';
 import type { HeldDetails } from './approvals/details.ts';
 import type { Vault } from './secrets.ts';
+import type { HeldResults } from './tasks/held-results.ts';
 
 export interface GuardSettings {
   approvalTimeout: number;
@@ -43,6 +44,8 @@ export interface Deps {
   now: () => number;
   /** What approvers are shown of held calls. */
   details: HeldDetails;
+  /** What calls of tasks answered. */
+  results: HeldResults;
 }
 
 /** Who made a change, as the log of changes names them. */

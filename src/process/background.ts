@@ -64,6 +64,7 @@ function createWorker(config: Config, services: Services, url: string, print: Pr
   const jobs = [
     lapses(deps),
     () => deps.details.tend(),
+    async () => deps.results.tend(),
     notifications(deps, { ...config, publicUrl: url, rules, slack, print }, notified),
     ...(slack === null ? [] : [messageChanges(deps, { slack, publicUrl: url }, changed)]),
     deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null), tracer),

@@ -6,6 +6,8 @@ import type { Deps } from '../guard/deps.ts';
 import { claimStore, knownFingerprint, wrongMasterKey } from '../guard/first-start.ts';
 import { newId } from '../guard/ids.ts';
 import { Vault } from '../guard/secrets.ts';
+import { HeldResults } from '../guard/tasks/held-results.ts';
+import { isKnownCall } from '../guard/tasks/known-calls.ts';
 import { type Config, embeddedPath } from '../settings/config.ts';
 import type { Db } from '../store/engine/db.ts';
 import { migrate, type Progress } from '../store/engine/migrate.ts';
@@ -58,7 +60,9 @@ export async function openDeps(
   await migrate(db, now(), undefined, progress);
   const settings = { ...config, defaultChannels: defaultChannels(config) };
   const details = new HeldDetails({ db, vault, now }, config.detailsMemory);
-  const deps: Deps = { processId: newId(), db, vault, now, settings, details };
+  const mayGive = (toolCallId: string) => isKnownCall(db, toolCallId, now());
+  const results = new HeldResults({ db, vault, now, mayGive }, config.tasksMemory);
+  const deps: Deps = { processId: newId(), db, vault, now, settings, details, results };
   await claimStore(deps, from);
   return deps;
 }

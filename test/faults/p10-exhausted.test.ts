@@ -89,6 +89,9 @@ class Bench {
     const { migrate } =
       await load<typeof import('../../src/store/engine/migrate.ts')>('store/engine/migrate.ts');
     const { Vault } = await load<typeof import('../../src/guard/secrets.ts')>('guard/secrets.ts');
+    const { HeldResults } = await load<typeof import('../../src/guard/tasks/held-results.ts')>(
+      'guard/tasks/held-results.ts',
+    );
     const { HeldDetails } = await load<typeof import('../../src/guard/approvals/details.ts')>(
       'guard/approvals/details.ts',
     );
@@ -121,7 +124,8 @@ class Bench {
     const now = () => bench.now;
     const vault = new Vault(new Uint8Array(32));
     const details = new HeldDetails({ db, vault, now }, 0);
-    const deps: Deps = { processId: 'p10', db, vault, settings, now, details };
+    const results = new HeldResults({ db, vault, now, mayGive: async () => false }, 0);
+    const deps: Deps = { processId: 'p10', db, vault, settings, now, details, results };
     const rules = { allowPrivate: true };
     const notify = {
       publicUrl: 'http://127.0.0.1',

@@ -4,6 +4,8 @@ import { HeldDetails } from '../../src/guard/approvals/details.ts';
 import type { Deps } from '../../src/guard/deps.ts';
 import { newId } from '../../src/guard/ids.ts';
 import { Vault } from '../../src/guard/secrets.ts';
+import { HeldResults } from '../../src/guard/tasks/held-results.ts';
+import { isKnownCall } from '../../src/guard/tasks/known-calls.ts';
 import type { Db } from '../../src/store/engine/db.ts';
 import { NOW } from '../store/stores.ts';
 
@@ -23,7 +25,7 @@ const settings = {
   oidcGroupsClaim: null,
 };
 
-const DETAILS_BYTES = 1 << 20;
+const HELD_BYTES = 1 << 20;
 
 export function depsAt(db: Db, now = () => NOW): Deps {
   const vault = new Vault(new Uint8Array(32).fill(7));
@@ -33,6 +35,7 @@ export function depsAt(db: Db, now = () => NOW): Deps {
     vault,
     settings,
     now,
-    details: new HeldDetails({ db, vault, now }, DETAILS_BYTES),
+    details: new HeldDetails({ db, vault, now }, HELD_BYTES),
+    results: new HeldResults({ db, vault, now, mayGive: id => isKnownCall(db, id, now()) }, HELD_BYTES),
   };
 }
