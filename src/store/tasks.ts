@@ -93,6 +93,13 @@ export async function findTaskOfCall(db: Queries, toolCallId: string): Promise<T
   return row ?? null;
 }
 
+interface Begun {
+  processId: string;
+  now: number;
+  /** Until when the task is known at least. */
+  knownUntil: number;
+}
+
 /**
  * Takes a waiting task for the process that holds its call; false if that is another one, or if the task does not wait any
  * more. The call of the task is named by `nameCall` in the same transaction.
@@ -100,12 +107,12 @@ export async function findTaskOfCall(db: Queries, toolCallId: string): Promise<T
 export async function beginTask(
   tx: Transaction,
   id: string,
-  processId: string,
-  now: number,
+  { processId, now, knownUntil }: Begun,
 ): Promise<boolean> {
   const changed = await tx.run(
-    `UPDATE tasks SET state = 'begun', changed_at = $3 WHERE id = $1 AND state = 'waiting' AND process_id = $2`,
-    [id, processId, now],
+    `UPDATE tasks SET state = 'begun', changed_at = $3, known_until = CASE WHEN known_until > $4 THEN known_until ELSE $4 END
+     WHERE id = $1 AND state = 'waiting' AND process_id = $2`,
+    [id, processId, now, knownUntil],
   );
   return changed === 1;
 }
@@ -115,17 +122,19 @@ export function nameCall(tx: Transaction, id: string, toolCallId: string): void 
   tx.defer('UPDATE tasks SET tool_call_id = $2 WHERE id = $1', [id, toolCallId]);
 }
 
-/** The call was repeated and runs by another way: the task ends as that call does. */
-export function passTaskOn(
+/** The call was repeated and runs by another way: the task ends as that call does. False if the task does not wait any more. */
+export async function passTaskOn(
   tx: Transaction,
   id: string,
-  { toolCallId, processId, now }: { toolCallId: string; processId: string; now: number },
-): void {
-  tx.defer(
-    `UPDATE tasks SET state = 'begun', tool_call_id = $2, process_id = $3, changed_at = $4
-     WHERE id = $1 AND tool_call_id IS NULL`,
-    [id, toolCallId, processId, now],
+  { toolCallId, processId, now, knownUntil }: Begun & { toolCallId: string },
+): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE tasks SET state = 'begun', tool_call_id = $2, process_id = $3, changed_at = $4,
+       known_until = CASE WHEN known_until > $5 THEN known_until ELSE $5 END
+     WHERE id = $1 AND state = 'waiting'`,
+    [id, toolCallId, processId, now, knownUntil],
   );
+  return changed === 1;
 }
 
 /** The waiting tasks of a process whose approvals have ended, the first that ended first. */

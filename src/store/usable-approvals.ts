@@ -20,13 +20,16 @@ export interface Spendable {
   /** What each approval has to be proven with, or null. */
   proof: 'passkey' | null;
   proofs: number;
+  /** How many tasks wait for it: one or none. */
+  tasks: number;
 }
 
 const SPENDABLE = `SELECT id, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface, server_name AS "serverName",
     tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
     approver_group AS "approverGroup", votes_needed AS "votesNeeded",
     (SELECT count(*) FROM approval_votes WHERE approval_id = approvals.id) AS votes, proof,
-    (SELECT count(*) FROM approval_proofs WHERE approval_id = approvals.id AND action = 'approve') AS proofs
+    (SELECT count(*) FROM approval_proofs WHERE approval_id = approvals.id AND action = 'approve') AS proofs,
+    (SELECT count(*) FROM tasks WHERE tasks.id = approvals.id AND state = 'waiting') AS tasks
   FROM approvals WHERE status = 'approved' AND grant_expires_at IS NULL AND spent_at IS NULL
     AND withdrawn_at IS NULL AND resolved_at > $1`;
 
@@ -56,10 +59,11 @@ export function findSpendableByDigest(
 }
 
 export interface RepeatedApproval
-  extends Omit<Spendable, 'approverGroup' | 'votesNeeded' | 'votes' | 'proof' | 'proofs'> {
+  extends Omit<Spendable, 'approverGroup' | 'votesNeeded' | 'votes' | 'proof' | 'proofs' | 'tasks'> {
   ruleDigest: string | null;
   status: 'pending' | 'denied';
   note: string | null;
+  createdAt: number;
   expiresAt: number;
 }
 
@@ -78,7 +82,7 @@ export function findRepeated(
   return db.all(
     `SELECT id, key_id AS "keyId", session_id AS "sessionId", person_id AS "personId", surface,
        server_name AS "serverName", tool_name AS "toolName", args_digest AS "argsDigest", definition_digest AS "definitionDigest",
-       rule_digest AS "ruleDigest", status, note, expires_at AS "expiresAt"
+       rule_digest AS "ruleDigest", status, note, created_at AS "createdAt", expires_at AS "expiresAt"
      FROM approvals WHERE status IN ('pending', 'denied') AND surface <> 'check' AND expires_at > $1
        AND key_id IN (${placeholders(keys.length, 1)})
        AND args_digest IN (${placeholders(wanted.length, 1 + keys.length)}) ORDER BY id DESC`,

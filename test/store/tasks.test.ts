@@ -29,7 +29,7 @@ function task(id: string, more: Partial<tasks.TaskRecord> = {}): tasks.TaskRecor
 await onEachEngine(store => {
   const put = (record: tasks.TaskRecord) => store.db.transaction({}, async tx => tasks.putTask(tx, record));
   const begin = (id: string, processId: string) =>
-    store.db.transaction({}, tx => tasks.beginTask(tx, id, processId, NOW));
+    store.db.transaction({}, tx => tasks.beginTask(tx, id, { processId, now: NOW, knownUntil: NOW }));
 
   test('only the process that holds the call may begin a task, and only once', async () => {
     await put(task('begun'));
@@ -67,14 +67,15 @@ await onEachEngine(store => {
   test('a repeat takes a waiting task along, and one that has a call keeps it', async () => {
     await put(task('passed'));
     const pass = (toolCallId: string) =>
-      store.db.transaction({}, async tx =>
-        tasks.passTaskOn(tx, 'passed', { toolCallId, processId: 'two', now: NOW }),
+      store.db.transaction({}, tx =>
+        tasks.passTaskOn(tx, 'passed', { toolCallId, processId: 'two', now: NOW, knownUntil: NOW + 90_000 }),
       );
-    await pass('call-a');
-    await pass('call-b');
+    expect(await pass('call-a')).toBe(true);
+    expect(await pass('call-b')).toBe(false);
     expect(await tasks.findTask(store.db, 'passed')).toMatchObject({
       toolCallId: 'call-a',
       processId: 'two',
+      knownUntil: NOW + 90_000,
     });
   });
 

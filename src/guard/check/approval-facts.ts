@@ -133,6 +133,12 @@ export class ApprovalFacts {
     return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
   }
 
+  /** Whether a task waits for this approval. It has to be asked before the approval is spent. */
+  hasTask({ kind, referenceId }: Freedom, { argsDigest }: Asking): boolean {
+    if (kind !== 'approval') return false;
+    return this.#spendable.get(argsDigest)?.some(each => each.id === referenceId && each.tasks > 0) === true;
+  }
+
   #grantFor(asking: Asking): GrantRecord | undefined {
     const { principal, args, agent } = asking.request;
     return this.#grants.find(
@@ -230,7 +236,7 @@ export class ApprovalFacts {
   }
 
   opened(
-    { id, expiresAt }: ApprovalRecord,
+    { id, createdAt, expiresAt }: ApprovalRecord,
     { request, argsDigest, definitionDigest, ruleDigest }: Asking,
   ): void {
     const { principal, surface, call } = request;
@@ -240,7 +246,8 @@ export class ApprovalFacts {
     const about = { keyId, sessionId, personId, surface, serverName, toolName };
     const digests = { argsDigest, definitionDigest, ruleDigest };
     if (!knowsRepeats(surface)) return;
-    const asked: RepeatedApproval = { id, expiresAt, ...about, ...digests, status: 'pending', note: null };
+    const times = { createdAt, expiresAt };
+    const asked: RepeatedApproval = { id, ...times, ...about, ...digests, status: 'pending', note: null };
     this.#repeated.set(argsDigest, [asked, ...(this.#repeated.get(argsDigest) ?? [])]);
   }
 

@@ -23,6 +23,7 @@ import type { CheckRequest, Verdict } from './request.ts';
 import { decideCalls, type Round } from './round.ts';
 import { RunOpener } from './run-cases.ts';
 import { Shadows } from './shadow.ts';
+import { writeExecutions } from './task-calls.ts';
 
 /** What the groups of one process share. */
 export interface CheckMemory extends GroupMemory {
@@ -99,6 +100,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     limits?.write(tx);
     asking?.approvals.write(tx);
     await this.#log.insert(tx, entries);
+    writeExecutions(round);
     group.runs?.write(tx);
     return { results, afterCommit: () => this.#committed(round), beforeAnswer: round.beforeAnswer };
   }
@@ -121,6 +123,7 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
       shadows,
       asking,
       entries: [],
+      executions: null,
       afterCommit: [],
       beforeAnswer: null,
       hasOpened: false,

@@ -17,6 +17,8 @@ export interface Made {
   result: Verdict | GuardError;
   /** Set if people approved exactly this call. */
   approved?: boolean;
+  /** The approval that it has spent, if a task waits for it. */
+  spent?: string | undefined;
   /** What has to be done once the call is committed, and before it is answered; null if there is nothing. */
   beforeAnswer?: (() => Promise<void>) | null;
 }

@@ -103,6 +103,10 @@ export interface Verdict {
   latencyMs: number;
   /** Set for a call that waits, if it is a task now: its arguments are to be held. */
   task?: true;
+  /** Of a task: since when people are asked, and the group of operators who are; null: every approver. */
+  asked?: { group: string | null; at: number };
+  /** Set for a call that is allowed, if a task waited for the approval that freed it. The task now ends as this call does. */
+  freedTask?: string;
   /** Set for a call that waits, if a person at the client may be sent to the approval's page. */
   approveHere?: true;
   /** Set if this is the verdict of an earlier call with the same idempotency key. It is not forwarded again. */

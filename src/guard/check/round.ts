@@ -6,6 +6,7 @@ import { type Decided, decide } from '../../core/decision/decide.ts';
 import type { WhyNotFreed } from '../../core/decision/reason.ts';
 import { GuardError } from '../../core/errors.ts';
 import type { Transaction } from '../../store/engine/db.ts';
+import type { ExecutionRecord } from '../../store/executions.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { RunMark } from '../../store/runs.ts';
 import type { RepeatedApproval } from '../../store/usable-approvals.ts';
@@ -24,6 +25,7 @@ import { type LimitFacts, meteredBy } from './limits.ts';
 import { attributesOf, type Verdict, WATCHED, type Watched } from './request.ts';
 import type { RunCase } from './run-cases.ts';
 import type { Shadows } from './shadow.ts';
+import { asTask, concernsTask, followTask, mayResume, NotResumed, waitsAgain } from './task-calls.ts';
 
 /** What the calls of one group share. */
 export interface Round {
@@ -36,6 +38,8 @@ export interface Round {
   asking: AskingCalls | null;
   /** Each decision adds its entry. */
   entries: AuditEntry[];
+  /** The calls of which it is recorded that they are forwarded; null if there are none. */
+  executions: ExecutionRecord[] | null;
   /** What is done once the entries are committed. */
   afterCommit: (() => void)[];
   /** What is done after the commit and before a call is answered, by its place in the group. */
@@ -56,6 +60,8 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
     else if (each.metered !== null && limits === null) results[index] = MOVED;
     else if (question === null || (each.run !== null && !stillApplies(each, each.run)))
       results[index] = LATER;
+    else if (each.request.resumes !== undefined && !(await mayResume(round, each.request.resumes)))
+      results[index] = new NotResumed();
     else {
       if (each.run !== null) each.shadow = shadowByNow(each, each.run);
       const shadow = shadows.judge(each, question, asking?.approvals ?? null);
@@ -64,6 +70,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
           ? decideByRule(round, each)
           : await decideAsking(round, asking, each, question);
       note(round, each, made, shadow);
+      if (concernsTask(each.request, made)) await followTask(round, each, made);
       if (each.watch !== null) watchResult(each.watch, made);
       if (each.run !== null) noteRun(round, each, each.run, made, index);
       results[index] = made.result;
@@ -152,7 +159,10 @@ function decideByRule(round: Round, each: Case): Made {
 async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking: Asking): Promise<Made> {
   const isHanded = asking.receiver !== null;
   const before = calls.approvals.repeated(asking);
-  const { decided, whyNotFreed } = await decideAndSpend(round, calls, each, asking, before);
+  const { decided, whyNotFreed, spent } = await decideAndSpend(round, calls, each, asking, before);
+  const { resumes } = each.request;
+  if (decided.decision === 'pending' && resumes !== undefined)
+    return { entry: null, result: await waitsAgain(round, resumes) };
   const opens = decided.decision === 'pending' && decided.repeats === null && !isHanded;
   const carriers = opens ? carriersFor(round.deps, each.key, asking.rule) : [];
   if (carriers instanceof GuardError) return { entry: null, result: carriers };
@@ -161,7 +171,7 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
   if (decided.decision === 'deny' && decided.repeats !== null)
     return { entry, result: { ...verdict, ...(before?.note && { note: before.note }) } };
   if (decided.decision !== 'pending' || isHanded)
-    return { entry, result: verdict, approved: decided.freedBy?.kind === 'approval' };
+    return { entry, result: verdict, approved: decided.freedBy?.kind === 'approval', spent };
   const expiresAt = opens
     ? openApproval(round, calls, asking, entry, verdict, { carriers, marks: each.run?.run.shown ?? [] })
     : (before?.expiresAt ?? round.group.now);
@@ -169,7 +179,11 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
   const question = { referenceId, expiresAt };
   return {
     entry,
-    result: { ...verdict, ...waiting(calls, asking, { ...question, whyNotFreed }) },
+    result: {
+      ...verdict,
+      ...waiting(calls, asking, { ...question, whyNotFreed }),
+      ...asTask(round, each, asking, before, question),
+    },
     beforeAnswer: holdDetails(round, calls, each, asking, question),
   };
 }
@@ -181,12 +195,14 @@ async function decideAndSpend(
   each: Case,
   asking: Asking,
   before: RepeatedApproval | null,
-): Promise<{ decided: Decided; whyNotFreed: WhyNotFreed | null }> {
+): Promise<{ decided: Decided; whyNotFreed: WhyNotFreed | null; spent?: string | undefined }> {
   const { request, considered, drift, heldFor } = each;
   const { tx, group } = round;
   const usedUp = isUsedUp(round, each);
   const handedTo = asking.receiver;
-  const approvalLimit = handedTo === null ? approvals.limit(request) : null;
+  // The held call of a task asks nobody again, so that no limit on questions is in its way.
+  const mayAsk = handedTo === null && request.resumes === undefined;
+  const approvalLimit = mayAsk ? approvals.limit(request) : null;
   const repeats = before && { referenceId: before.id, denied: before.status === 'denied' };
   for (;;) {
     const freedom = approvals.freedom(asking);
@@ -195,7 +211,8 @@ async function decideAndSpend(
     const decided = decide(considered, facts);
     const { freedBy } = decided;
     const spends = freedBy !== null && request.call.unsent !== true;
-    if (!spends || (await approvals.spend(tx, freedBy, group.now))) return { decided, whyNotFreed };
+    const spent = spends && approvals.hasTask(freedBy, asking) ? freedBy.referenceId : undefined;
+    if (!spends || (await approvals.spend(tx, freedBy, group.now))) return { decided, whyNotFreed, spent };
   }
 }
 
