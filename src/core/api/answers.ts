@@ -995,6 +995,19 @@ export interface Answers {
       }[];
       detailsGone?: boolean;
       detailsHidden?: boolean;
+      task?: {
+        state: 'held' | 'gone' | 'runs' | 'ended';
+        toolCallId: string | null;
+        outcome:
+          | 'ok'
+          | 'tool_error'
+          | 'upstream_failure'
+          | 'timed_out'
+          | 'cancelled'
+          | 'sign_in_needed'
+          | 'outcome_unknown'
+          | null;
+      };
       detailsElsewhere?: boolean;
     }[];
     nextCursor: string | null;
@@ -1085,6 +1098,19 @@ export interface Answers {
     }[];
     detailsGone?: boolean;
     detailsHidden?: boolean;
+    task?: {
+      state: 'held' | 'gone' | 'runs' | 'ended';
+      toolCallId: string | null;
+      outcome:
+        | 'ok'
+        | 'tool_error'
+        | 'upstream_failure'
+        | 'timed_out'
+        | 'cancelled'
+        | 'sign_in_needed'
+        | 'outcome_unknown'
+        | null;
+    };
     lacking?: {
       group: string;
       needed: number;

@@ -6,7 +6,9 @@ import { APPROVAL_STATUSES } from '../../core/approvals/approval.ts';
 import { DECISIONS } from '../../core/decision/decide.ts';
 import { ACTIONS } from '../../core/policy/policy.ts';
 import { SURFACES } from '../../core/text/surface.ts';
+import { OUTCOMES } from '../../store/log/outcomes.ts';
 import { NOTIFICATION_STATUSES } from '../../store/notifications.ts';
+import { TASK_COURSES } from '../../store/task-views.ts';
 import { isoTime, uuid, votes } from '../serving/fields.ts';
 import { forwarded } from './audit-fields.ts';
 import { runMark } from './runs.ts';
@@ -176,8 +178,26 @@ const shownOfCall = {
     .meta({ description: 'You may not answer, so you do not see it.' }),
 };
 
+const task = z
+  .object({
+    state: z.enum(TASK_COURSES).meta({
+      description:
+        '`held`: the call waits in memory and is made once it is approved. `gone`: it is no longer held, so the agent has to call again. `runs`: it was forwarded. `ended`: see `outcome`.',
+    }),
+    toolCallId: uuid.nullable().meta({ description: 'The call that was made for the task.' }),
+    outcome: z
+      .enum(OUTCOMES)
+      .nullable()
+      .meta({ description: 'Null before the end, and if the call was not allowed after all.' }),
+  })
+  .optional()
+  .meta({
+    description: 'The task that waits for the answer; absent if there is none, or it is no longer known.',
+  });
+
 export const listedApproval = approval.extend({
   ...shownOfCall,
+  task,
   detailsElsewhere: z.literal(true).optional().meta({
     description:
       'The replica that made this list does not hold them. Read the approval itself, which asks the others.',
@@ -186,6 +206,7 @@ export const listedApproval = approval.extend({
 
 export const wholeApproval = approval.extend({
   ...shownOfCall,
+  task,
   lacking: z.object(lacking).optional().meta({
     description:
       'Too few operators of the group may approve it; absent if there are enough, or it is answered.',

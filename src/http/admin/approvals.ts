@@ -13,6 +13,7 @@ import type { Deps } from '../../guard/deps.ts';
 import { approvalListed } from '../../store/approval-views.ts';
 import { type ApprovalRecord, listApprovals, listEnded } from '../../store/approvals.ts';
 import { listNotifications } from '../../store/notifications.ts';
+import { type TaskView, viewTasks } from '../../store/task-views.ts';
 import { answerIn, resolution } from '../serving/approval-answer.ts';
 import { before, iso, isoOrNull, list, page, paged } from '../serving/fields.ts';
 import { actorOf, answererOf, type Route, route } from '../serving/route.ts';
@@ -38,6 +39,11 @@ function showContext({ earlier, recentCalls, marks, ...rest }: Context): z.outpu
 
 async function listed(deps: Deps, record: ApprovalRecord): Promise<z.output<typeof approval>> {
   return approvalListed(record, await votesFor(deps.db, [record]), deps.settings.approvedFor);
+}
+
+function taskOf(tasks: Map<string, TaskView>, { id }: ApprovalRecord) {
+  const task = tasks.get(id);
+  return task && { task };
 }
 
 /** The limit of the query; a question has fewer messages. */
@@ -82,7 +88,12 @@ export const approvalAdminRoutes: Route[] = [
           ? await listEnded(deps.db, { status }, limit + 1, cursor)
           : await listApprovals(deps.db, { status }, limit + 1, before(query));
       const cast = Map.groupBy(await votesFor(deps.db, rows), vote => vote.approvalId);
+      const tasks = await viewTasks(
+        deps.db,
+        rows.map(row => row.id),
+      );
       const show = (row: ApprovalRecord) => ({
+        ...taskOf(tasks, row),
         ...approvalListed(row, cast.get(row.id) ?? [], deps.settings.approvedFor),
         ...(row.status === 'pending' && showDetails(listedDetails(deps, row, reader))),
       });
@@ -110,8 +121,9 @@ export const approvalAdminRoutes: Route[] = [
     handle: async incoming => {
       const { deps } = incoming.services;
       const found = await requireApproval(deps, incoming.params['referenceId'] ?? '');
-      const [shown, context, notifications, freed, details, lacking] = await Promise.all([
+      const [shown, tasks, context, notifications, freed, details, lacking] = await Promise.all([
         listed(deps, found),
+        viewTasks(deps.db, [found.id]),
         contextOf(deps, found),
         notificationsOf(deps, found.id),
         freedCall(deps, found),
@@ -119,6 +131,7 @@ export const approvalAdminRoutes: Route[] = [
         found.status === 'pending' ? lackingFor(deps.db, found) : null,
       ]);
       const whole = {
+        ...taskOf(tasks, found),
         ...shown,
         context: showContext(context),
         notifications,
