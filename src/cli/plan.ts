@@ -157,9 +157,9 @@ function keyChanges(current: Key, wanted: WantedKey, policyId: string | undefine
   const changed: string[] = [];
   if (current.name !== wanted.name) changed.push(`name, was "${current.name}"`);
   if (current.policyId !== policyId) changed.push(`policy "${wanted.policy}"`);
-  const { requireSignInToApprove: signIn, expiresAt, notify, forward, openTo } = wanted;
-  if (signIn !== undefined && signIn !== current.requireSignInToApprove)
-    changed.push('requireSignInToApprove');
+  const { expiresAt, notify, forward, openTo } = wanted;
+  for (const flag of ['requireSignInToApprove', 'tasks', 'approveHere'] as const)
+    if (wanted[flag] !== undefined && wanted[flag] !== current[flag]) changed.push(flag);
   if (expiresAt !== undefined && instant(expiresAt) !== instant(current.expiresAt)) changed.push('expiresAt');
   if (notify !== undefined && targets(notify) !== targets(current.notify)) changed.push('notify');
   if (forward !== undefined && sorted(forward) !== sorted(current.forward)) changed.push('forward');

@@ -29,6 +29,8 @@ export interface WantedKey {
   notify?: NotifyTargets | null;
   forward?: string[];
   openTo?: string[];
+  tasks?: boolean;
+  approveHere?: boolean;
 }
 
 export interface WantedWebhook {
@@ -47,6 +49,7 @@ export interface Resources {
 type Test = (value: unknown) => boolean;
 const isText: Test = value => typeof value === 'string' && value !== '';
 const isTexts: Test = value => Array.isArray(value) && value.every(isText);
+const isFlag: Test = value => typeof value === 'boolean';
 const isOpenTo: Test = value =>
   isTexts(value) && (value as string[]).every(each => openToFault(each) === null);
 const isTime: Test = value => value === null || (isText(value) && !Number.isNaN(Date.parse(value as string)));
@@ -59,11 +62,13 @@ const KEY: Fields = {
   name: [isText, 'a name', 'required'],
   policy: [isText, 'the name or the id of a policy', 'required'],
   shadow: [value => value === null || isText(value), 'the name or the id of a policy, or null'],
-  requireSignInToApprove: [value => typeof value === 'boolean', 'true or false'],
+  requireSignInToApprove: [isFlag, 'true or false'],
   expiresAt: [isTime, 'a time such as 2030-01-31T12:00:00Z, or null'],
   notify: [isTargets, 'an object with emails, slackWebhookUrl or url, a list of names of channels, or null'],
   forward: [isTexts, 'a list of resources, prompts, completion'],
   openTo: [isOpenTo, 'a list of group:<name> and person:<e-mail>'],
+  tasks: [isFlag, 'true or false'],
+  approveHere: [isFlag, 'true or false'],
 };
 
 const WEBHOOK: Fields = {

@@ -105,10 +105,13 @@ describe.if(hasBrowser()).each(engineNames)('policies and keys on %s', engine =>
       await change.getByLabel('Approval links go by').selectOption('Channels of this key');
       await change.getByLabel('E-mail to').fill('a@example.com, b@example.com');
       await change.getByLabel('prompts').check();
+      await change.getByLabel('A call that waits is a task').uncheck();
+      await change.getByLabel('Approve at the client').check();
       await expectUsable(page);
       await change.getByRole('button', { name: 'Save' }).click();
       await heading(page, 'hand-mended');
       await page.getByText('to a@example.com, b@example.com').waitFor();
+      await page.getByText('no tasks; the person there is sent to the approval').waitFor();
       await button(page, 'Change').click();
       await change.getByLabel('Approval links go by').selectOption('Channels by name');
       await change.getByLabel('default').check();

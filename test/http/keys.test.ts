@@ -33,6 +33,8 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
         notify: null,
         forward: [],
         openTo: [],
+        tasks: true,
+        approveHere: false,
         createdAt: expect.stringMatching(/Z$/),
         revokedAt: null,
       });
@@ -98,6 +100,7 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
         [{ name: 'x', policyId, expiresAt: 'tomorrow' }, '/expiresAt'],
         [{ name: 'x', policyId, expiresAt: 1893456000000 }, '/expiresAt'],
         [{ name: 'x', policyId, requireSignInToApprove: 'yes' }, '/requireSignInToApprove'],
+        [{ name: 'x', policyId, tasks: 'no', approveHere: 1 }, '/tasks', '/approveHere'],
         [{ name: 'x', policyId, forward: ['tools'] }, '/forward/0'],
         [{ name: 'x', policyId, notify: { url: 'ftp://x' } }, '/notify/url'],
         [{ name: 'x', policyId, notify: { emails: ['nobody'] } }, '/notify/emails/0'],
@@ -127,6 +130,11 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       ]);
       const expiresAt = '2040-01-01T00:00:00.000Z';
       expect((await patch({ expiresAt: '2040-01-01T02:00:00+02:00' })).expiresAt).toBe(expiresAt);
+      expect(await patch({ tasks: false, approveHere: true })).toMatchObject({
+        tasks: false,
+        approveHere: true,
+      });
+      expect(await patch({ tasks: true })).toMatchObject({ tasks: true, approveHere: true, expiresAt });
       expect((await patch({ name: 'x' })).expiresAt).toBe(expiresAt);
       expect((await patch({ expiresAt: null })).expiresAt).toBeNull();
       expectProblem(await service.admin('PATCH', `/keys/${id}`, { key: 'x' }), 400, 'invalid_input', [

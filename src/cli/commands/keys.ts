@@ -26,6 +26,8 @@ interface Fields extends AdminOptions {
   signIn?: boolean;
   forward?: string[];
   openTo?: string[];
+  tasks?: boolean;
+  approveHere?: boolean;
   toolServer?: string[];
 }
 
@@ -97,6 +99,8 @@ function linesOf(key: Key, nameOf: (policyId: string) => string): string[][] {
     ['APPROVING NEEDS', key.requireSignInToApprove ? 'a sign-in' : 'the link'],
     ['FORWARDS', ['tools', ...key.forward].join(', ')],
     ['OPEN TO', openTo(key) || 'nobody'],
+    ['TASKS', key.tasks ? 'for clients that know them' : 'none'],
+    ['APPROVING HERE', key.approveHere ? 'clients lead to its page' : 'no'],
     ['CREATED', time(key.createdAt)],
   ];
 }
@@ -118,7 +122,10 @@ function withFields(made: Command): Command {
     .option(
       '--open-to <who...>',
       'who may connect agents of their own to it, by signing in: group:<name>, person:<e-mail>; none for nobody',
-    );
+    )
+    .option('--tasks', 'MCP clients that know tasks get one for a call that waits; the default')
+    .option('--no-tasks', 'they are answered like clients without tasks')
+    .option('--approve-here', 'MCP clients that can open an address lead to the page of an approval');
 }
 
 function createCommand(io: IO): Command {
@@ -154,6 +161,7 @@ function updateCommand(io: IO): Command {
     'toolgate keys update ci --expires 24h --sign-in',
     'toolgate keys update team --open-to group:dev --open-to person:ann@example.com',
     'toolgate keys update team --open-to none',
+    'toolgate keys update team --approve-here --no-tasks',
   ];
   const made = command('update', 'Change a key. What is not named stays as it is.', examples)
     .argument('<key>', 'its name or id')
@@ -162,7 +170,8 @@ function updateCommand(io: IO): Command {
   return withAdmin(
     withFields(made)
       .option('--no-shadow', 'it has no shadow any more')
-      .option('--no-sign-in', 'approving needs no sign-in'),
+      .option('--no-sign-in', 'approving needs no sign-in')
+      .option('--no-approve-here', 'no client leads to the page of an approval'),
   ).action(async (nameOrId: string, options: Fields) => {
     const http = asAdmin(io, options);
     const body = await changes(http, options);
@@ -178,7 +187,7 @@ function updateCommand(io: IO): Command {
 
 async function changes(
   http: Http,
-  { shadow, expires, signIn, forward, openTo }: Fields,
+  { shadow, expires, signIn, forward, openTo, tasks, approveHere }: Fields,
 ): Promise<Record<string, unknown>> {
   return {
     ...(shadow === undefined
@@ -188,6 +197,8 @@ async function changes(
     ...(signIn === undefined ? {} : { requireSignInToApprove: signIn }),
     ...(forward === undefined ? {} : { forward }),
     ...(openTo === undefined ? {} : { openTo: requireOpenTo(openTo) }),
+    ...(tasks === undefined ? {} : { tasks }),
+    ...(approveHere === undefined ? {} : { approveHere }),
   };
 }
 

@@ -8,6 +8,7 @@ import { FormDialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import type { Key, KeyWithSecret, Policy } from '../../resources.ts';
 import { FOLDER_HINT } from '../policies/pack-folder.ts';
+import { ForClients, forClientsIn } from './for-clients.tsx';
 import { NotifyFields, notifyIn } from './notify.tsx';
 import { ServerChoice, serversIn } from './server-choice.tsx';
 
@@ -70,6 +71,7 @@ function keyIn(form: FormData) {
     requireSignInToApprove: form.has('requireSignInToApprove'),
     expiresAt: until === '' ? null : new Date(until).toISOString(),
     forward: form.getAll('forward').map(String),
+    ...forClientsIn(form),
     ...notifyIn(form),
   };
 }
@@ -145,6 +147,7 @@ function Fields({ policies, current }: { policies: readonly Policy[]; current?: 
           </label>
         ))}
       </fieldset>
+      <ForClients {...(current === undefined ? {} : { current })} />
       {current === undefined && <ServerChoice />}
     </>
   );

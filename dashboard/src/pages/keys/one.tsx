@@ -16,6 +16,7 @@ import { loadKeys } from '../../names.ts';
 import type { Key, Policy } from '../../resources.ts';
 import { mayAdminister } from '../../session.ts';
 import { ConnectedTools } from './connected-tools.tsx';
+import { atClients } from './for-clients.tsx';
 import { ChangeKey } from './new.tsx';
 import { NotifyShown } from './notify.tsx';
 import { OpenTo } from './open-to.tsx';
@@ -74,6 +75,7 @@ function Known({ of: key, reload }: { of: Key; reload: () => void }) {
     ['Approvals', key.requireSignInToApprove ? 'need a signed-in operator' : 'by link, or by an operator'],
     ['Approval links', <NotifyShown key="" of={key.notify} />],
     ['Also forwards', key.forward.length === 0 ? 'nothing but tools' : key.forward.join(', ')],
+    ['At MCP clients', atClients(key)],
     ['Begins with', <code key="">{key.prefix}…</code>],
     ['Created', <Time key="" at={key.createdAt} />],
     ...(key.revokedAt === null
