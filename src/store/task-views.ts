@@ -25,7 +25,10 @@ interface Row {
 }
 
 /** Of approvals without a task there is nothing. */
-export async function viewTasks(db: Queries, approvalIds: readonly string[]): Promise<Map<string, TaskView>> {
+export async function findTaskViews(
+  db: Queries,
+  approvalIds: readonly string[],
+): Promise<Map<string, TaskView>> {
   if (approvalIds.length === 0) return new Map();
   const wanted = padded(approvalIds);
   const rows = await db.all<Row>(

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import type { Transaction } from '../../src/store/engine/db.ts';
 import { giveUpExecutions, insertExecutions } from '../../src/store/executions.ts';
 import { insertOutcomes } from '../../src/store/log/outcomes.ts';
-import { viewTasks } from '../../src/store/task-views.ts';
+import { findTaskViews } from '../../src/store/task-views.ts';
 import { putTask, type TaskRecord } from '../../src/store/tasks.ts';
 import { NOW, onEachEngine } from './stores.ts';
 
@@ -54,7 +54,7 @@ await onEachEngine(store => {
     });
     await store.db.transaction({}, tx => giveUpExecutions(tx, 'dead', NOW, 9));
     const ids = ['held', 'gone', 'runs', 'with-the-server', 'ended', 'denied-then', 'lost', 'without'];
-    const views = await viewTasks(store.db, ids);
+    const views = await findTaskViews(store.db, ids);
     expect(Object.fromEntries([...views].map(([id, each]) => [id, `${each.state} ${each.outcome}`]))).toEqual(
       {
         held: 'held null',

@@ -13,7 +13,7 @@ import type { Deps } from '../../guard/deps.ts';
 import { approvalListed } from '../../store/approval-views.ts';
 import { type ApprovalRecord, listApprovals, listEnded } from '../../store/approvals.ts';
 import { listNotifications } from '../../store/notifications.ts';
-import { type TaskView, viewTasks } from '../../store/task-views.ts';
+import { findTaskViews, type TaskView } from '../../store/task-views.ts';
 import { answerIn, resolution } from '../serving/approval-answer.ts';
 import { before, iso, isoOrNull, list, page, paged } from '../serving/fields.ts';
 import { actorOf, answererOf, type Route, route } from '../serving/route.ts';
@@ -88,7 +88,7 @@ export const approvalAdminRoutes: Route[] = [
           ? await listEnded(deps.db, { status }, limit + 1, cursor)
           : await listApprovals(deps.db, { status }, limit + 1, before(query));
       const cast = Map.groupBy(await votesFor(deps.db, rows), vote => vote.approvalId);
-      const tasks = await viewTasks(
+      const tasks = await findTaskViews(
         deps.db,
         rows.map(row => row.id),
       );
@@ -123,7 +123,7 @@ export const approvalAdminRoutes: Route[] = [
       const found = await requireApproval(deps, incoming.params['referenceId'] ?? '');
       const [shown, tasks, context, notifications, freed, details, lacking] = await Promise.all([
         listed(deps, found),
-        viewTasks(deps.db, [found.id]),
+        findTaskViews(deps.db, [found.id]),
         contextOf(deps, found),
         notificationsOf(deps, found.id),
         freedCall(deps, found),
