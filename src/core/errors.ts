@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'not_found'
   | 'method_not_allowed'
   | 'conflict'
+  | 'idempotency_conflict'
   | 'not_seen'
   | 'gone'
   | 'too_large'

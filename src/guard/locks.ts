@@ -13,6 +13,8 @@ export const PEOPLE_LOCK = '1 people';
 export const POLICIES_LOCK = '1 policies';
 /** The lock on a tool server that keys share: what it is, which definitions its tools have, and which are accepted. */
 export const toolServerLock = (id: string): string => `1 tool server ${id}`;
+/** The lock on one of several equal parts of the idempotency keys that calls carry. */
+export const idempotencyLock = (stripe: number): string => `2 idempotency ${stripe}`;
 /** The lock on a key, its sessions, its grants, its Connected Tools, and the definitions of those that are its own. */
 export const keyLock = (keyId: string): string => `2 key ${keyId}`;
 /** The lock on one of several equal parts of what limits have counted. */

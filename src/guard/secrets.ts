@@ -107,6 +107,7 @@ export class Vault {
   readonly #details: Uint8Array;
   readonly #oauth: Uint8Array;
   readonly #runs: Uint8Array;
+  readonly #idempotency: Uint8Array;
   readonly #checkpoints: KeyObject;
   readonly fingerprint: string;
   /** An Ed25519 key of 32 bytes. It is the same on every replica of a store, since they share the master key. */
@@ -123,6 +124,7 @@ export class Vault {
     this.#exchange = derive(masterKey, 'toolgate exchange between replicas');
     this.#oauth = derive(masterKey, 'toolgate authorization server');
     this.#runs = derive(masterKey, 'toolgate values of runs');
+    this.#idempotency = derive(masterKey, 'toolgate idempotency keys');
     this.fingerprint = Buffer.from(derive(masterKey, 'toolgate fingerprint')).toString('hex').slice(0, 32);
     const pkcs8 = Buffer.concat([PKCS8_ED25519, derive(masterKey, 'toolgate checkpoints')]);
     this.#checkpoints = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
@@ -194,6 +196,13 @@ export class Vault {
     if (continuation !== undefined) digest.update(`\n${canonicalJson(continuation)}`);
     if (agent?.folder) digest.update(`\nfolder ${JSON.stringify(agent.folder)}`);
     return digest.digest('hex');
+  }
+
+  /** Stands for an idempotency key of a credential, for the call that it came with, or for what a tool server gets of both. */
+  idempotencyDigest(of: 'key' | 'call' | 'sent', parts: readonly string[]): string {
+    return createHmac('sha256', this.#idempotency)
+      .update(JSON.stringify([of, ...parts]))
+      .digest('base64url');
   }
 
   /** Stands for what an approver is shown of a call. It says nothing about the call to whoever has not the master key. */

@@ -14,6 +14,7 @@ import { Annotations } from './annotations.ts';
 import { AskingCalls, type AskingTurns, digestOf, hasLarge } from './asking.ts';
 import { type Group, type GroupMemory, isCase, type Reading, readGroup } from './cases.ts';
 import type { DecidedGroup, GroupWork } from './group-work.ts';
+import { carriesKey, decideOnce, onceLocks } from './idempotency.ts';
 import { KeyTurns } from './key-turns.ts';
 import { Learner } from './learner.ts';
 import { LimitFacts, type Metered } from './limits.ts';
@@ -76,6 +77,10 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return [...people, POLICIES_LOCK, ...servers, ...Array.from(keyIds, keyLock)];
   }
 
+  takes(requests: readonly CheckRequest[]): string[] {
+    return onceLocks(requests);
+  }
+
   spanOf({ span }: CheckRequest): Span | undefined {
     return span;
   }
@@ -91,7 +96,12 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     return turn.then(() => void digestOf(this.#deps, request));
   }
 
-  async decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<DecidedGroup<Verdict>> {
+  decideGroup(tx: Transaction, requests: readonly CheckRequest[]): Promise<DecidedGroup<Verdict>> {
+    if (!requests.some(carriesKey)) return this.#decide(tx, requests);
+    return decideOnce(this.#deps, tx, requests, fresh => this.#decide(tx, fresh));
+  }
+
+  async #decide(tx: Transaction, requests: readonly CheckRequest[]): Promise<DecidedGroup<Verdict>> {
     const group = await readGroup(this.#deps, tx, requests, this.#reading);
     const round = await this.#begin(tx, group);
     const results = await decideCalls(round);

@@ -180,7 +180,9 @@ export class GroupCommit<Item, Result> {
     const startedAt = performance.now();
     let decided: DecidedGroup<Result>;
     try {
-      decided = await this.#lane.transaction({ shared: this.#work.shares(keyIds, requests) }, tx =>
+      const shared = this.#work.shares(keyIds, requests);
+      const exclusive = this.#work.takes?.(requests) ?? [];
+      decided = await this.#lane.transaction({ shared, exclusive }, tx =>
         this.#work.decideGroup(tx, requests),
       );
     } catch (error) {

@@ -44,6 +44,8 @@ export interface GroupWork<Item, Result> {
   callerOf(request: Item): string;
   /** The shared locks that the transaction of a group with these keys and requests takes first. */
   shares(keyIds: ReadonlySet<string>, requests: readonly Item[]): string[];
+  /** The locks that it takes exclusively with them. */
+  takes?(requests: readonly Item[]): string[];
   /** The span of a request, if it is traced. */
   spanOf?(request: Item): Span | undefined;
   /** Whether a request probably belongs into the groups of the next GroupCommit. */

@@ -64,10 +64,9 @@ export interface CheckRequest {
   span?: Span | undefined;
 }
 
-/** Keyed digests of an idempotency key and of whose it is, and of the call. */
+/** What stands for an idempotency key of one credential (idempotency.ts). */
 export interface Once {
   digest: string;
-  callDigest: string;
 }
 
 /** Which Connected Tool a call goes to, and which state of its server. */

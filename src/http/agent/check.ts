@@ -2,9 +2,11 @@
 
 import { z } from 'zod';
 import { DECISIONS } from '../../core/decision/decide.ts';
+import { IDEMPOTENCY_META, idempotencyKeyIn } from '../../core/text/idempotency-key.ts';
 import { serverNameFault, toolNameFault } from '../../core/text/name.ts';
 import { isObject, type Json, MAX_CHECK_VALUES, parseJsonBytes } from '../../core/wire/json.ts';
 import type { Span } from '../../core/wire/span.ts';
+import { carryKey } from '../../guard/check/idempotency.ts';
 import type { CheckRequest } from '../../guard/check/request.ts';
 import type { Principal } from '../../guard/credentials.ts';
 import { SMALL_BYTES } from '../../guard/rations/rations.ts';
@@ -30,6 +32,13 @@ const body = z.strictObject({
   referenceId: uuid
     .optional()
     .meta({ description: 'An approved, unspent approval of exactly this call, which is then allowed once.' }),
+  _meta: z
+    .strictObject({
+      [IDEMPOTENCY_META]: z.string().meta({
+        description: 'The same as the header `Idempotency-Key`: 1 to 128 visible ASCII characters.',
+      }),
+    })
+    .optional(),
 });
 
 type Body = z.output<typeof body>;
@@ -62,12 +71,16 @@ export const checkRoutes: Route[] = [
     tag: 'check',
     summary: 'Ask whether a tool call may proceed',
     description:
-      'Anything but `allow` means: do not proceed. Exactly one audit entry is committed before the verdict is sent; if it cannot be, the answer is 500 and there is no verdict.',
+      'Anything but `allow` means: do not proceed. Exactly one audit entry is committed before the verdict is sent; if it cannot be, the answer is 500 and there is no verdict. ' +
+      'With the header `Idempotency-Key` (1 to 128 visible ASCII characters), the same call of the same credential gets the same verdict for 24 hours, without another entry. A pending one is judged again once it is answered.',
     body,
     bodyLimit: 'checkBodyLimit',
     maxValues: MAX_CHECK_VALUES,
     anyText: true,
-    answers: { 200: { description: 'The verdict.', schema: verdict } },
+    answers: {
+      200: { description: 'The verdict.', schema: verdict },
+      409: { description: 'The idempotency key was used for another call (`idempotency_conflict`).' },
+    },
     handle: check,
     quickly,
   }),
@@ -75,8 +88,8 @@ export const checkRoutes: Route[] = [
 
 function check(incoming: Incoming<Body, unknown>): Promise<Response> {
   const { services, request, body, startedAt, identifyMs, span } = incoming;
-  const principal = agentOf(incoming);
-  return answer(services, principal, runOf(request.headers), body, startedAt, identifyMs, span);
+  const named = namedIn(request.headers, body._meta?.[IDEMPOTENCY_META]);
+  return answer(services, agentOf(incoming), named, body, startedAt, identifyMs, span);
 }
 
 /**
@@ -90,18 +103,21 @@ function quickly(services: Services, request: Request, startedAt: number): Promi
   if (principal === undefined || headers.get('content-type') !== 'application/json') return null;
   const length = headers.get('content-length');
   if (length === null || Number(length) > Math.min(SMALL_BYTES, services.config.checkBodyLimit)) return null;
-  const run = runOf(headers);
+  const named = namedIn(headers);
   const { tracer } = services;
   const span = tracer === null ? undefined : beginSpan(tracer, PATH, request, startedAt);
   const answered = request.bytes().then(bytes => {
     const value = parseJsonBytes(bytes, MAX_CHECK_VALUES);
-    return answer(services, principal, run, isUsual(value) ? value : fit(body, value), startedAt, 0, span);
+    if (isUsual(value)) return answer(services, principal, named, value, startedAt, 0, span);
+    const given = fit(body, value);
+    const all = given._meta === undefined ? named : namedIn(headers, given._meta[IDEMPOTENCY_META]);
+    return answer(services, principal, all, given, startedAt, 0, span);
   }, gone);
   return span === undefined ? answered : ending(span, answered);
 }
 
 /**
- * Accepts what the schema accepts, except a referenceId. For all other bodies the schema decides and names the faults. The
+ * Accepts what the schema accepts, except a referenceId and `_meta`. For all other bodies the schema decides and names the faults. The
  * schema would add 6 % of instructions to every check (decision 12).
  */
 function isUsual(value: Json): value is Json & Body {
@@ -117,10 +133,20 @@ function isUsual(value: Json): value is Json & Body {
   );
 }
 
+/** What the caller names: the run of the call, and the call itself. */
+interface Named {
+  run: string | undefined;
+  idempotencyKey: string | undefined;
+}
+
+function namedIn(headers: Headers, meta?: string): Named {
+  return { run: runOf(headers), idempotencyKey: idempotencyKeyIn(headers, meta) };
+}
+
 function answer(
   services: Services,
   principal: Principal,
-  run: string | undefined,
+  { run, idempotencyKey }: Named,
   body: Body,
   startedAt: number,
   identifyMs: number,
@@ -138,5 +164,6 @@ function answer(
     startedAt,
     span,
   };
+  if (idempotencyKey !== undefined) carryKey(services.deps, asked, idempotencyKey);
   return submitCheck(services, asked, identifyMs, verdict => Response.json(verdict));
 }

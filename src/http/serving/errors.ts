@@ -15,6 +15,7 @@ export const STATUS: Record<ErrorCode, number> = {
   not_found: 404,
   method_not_allowed: 405,
   conflict: 409,
+  idempotency_conflict: 409,
   not_seen: 409,
   gone: 410,
   too_large: 413,

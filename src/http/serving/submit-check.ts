@@ -1,7 +1,7 @@
 // Submits a call to the group commit, for every route that answers with a verdict.
 
 import { GuardError } from '../../core/errors.ts';
-import type { CheckRequest, Verdict } from '../../guard/check/request.ts';
+import { type CheckRequest, REPEATED, type Verdict } from '../../guard/check/request.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -17,7 +17,8 @@ export function submitCheck<T>(
   return checks.submit(asked, identifyMs).then(
     verdict => {
       const seconds = (performance.now() - asked.startedAt) / 1000;
-      metrics.checks.verdict(verdict.decision, asked.surface, seconds, asked.span);
+      // A verdict that is given again is no decision.
+      if (!verdict[REPEATED]) metrics.checks.verdict(verdict.decision, asked.surface, seconds, asked.span);
       return show(verdict);
     },
     error => {

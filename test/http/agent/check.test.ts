@@ -105,6 +105,45 @@ for (const engine of await enginesWhenChanged('src/store/**')) {
       expect((await service.check(key, 's', 'no', { referenceId })).body.decision).toBe('deny');
     });
 
+    test('with an idempotency key, the same call gets the same verdict, and another one is refused', async () => {
+      const { key, keyId } = await service.newKey(RULES);
+      const send = (headers: Record<string, string>, more = '', args = '{}') =>
+        service.request('POST', '/v1/check', {
+          headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers },
+          body: `{"serverName":"s","toolName":"ask","args":${args}${more}}`,
+        });
+      const named = { 'Idempotency-Key': 'call-1' };
+      const meta = (value: string) => `,"_meta":{"dev.toolgate/idempotency-key":${value}}`;
+      const [first, again] = [await send(named), await send(named)];
+      expect(first.body.decision).toBe('pending');
+      expect([again.status, again.body]).toEqual([200, first.body]);
+      for (const same of [await send({}, meta('"call-1"')), await send(named, meta('"call-1"'))])
+        expect(same.body).toEqual(first.body);
+      expect((await entriesOf(keyId)).length).toBe(1);
+      const other = await send(named, '', '{"n":1}');
+      expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
+      const { referenceId } = first.body;
+      await service.admin('POST', `/approvals/${referenceId}/resolve`, { action: 'approve' });
+      const freed = await send(named);
+      expect(freed.body.decision).toBe('allow');
+      expect((await send(named)).body).toEqual(freed.body);
+      expect((await entriesOf(keyId)).length).toBe(2);
+      const visible = expect.stringContaining('must have 1 to 128 visible ASCII characters');
+      for (const wrong of [
+        await send({ 'Idempotency-Key': '' }),
+        await send({ 'Idempotency-Key': 'two words' }),
+        await send({ 'Idempotency-Key': 'x'.repeat(129) }),
+        await send({ 'Idempotency-Key': 'é' }),
+        await send({}, meta('""')),
+        await send({}, meta('"\\u00e9"')),
+      ])
+        expect([wrong.status, wrong.body.detail]).toEqual([400, visible]);
+      for (const wrong of [await send({}, meta('1')), await send(named, meta('"call-2"'))])
+        expect([wrong.status, wrong.body.code]).toEqual([400, 'invalid_input']);
+      expect((await send({}, ',"_meta":{"other":"x"}')).status).toBe(400);
+      expect((await entriesOf(keyId)).length).toBe(2);
+    });
+
     test('beyond the bound of open approvals the call is denied with that reason, and audited', async () => {
       const { key, keyId } = await service.newKey(RULES);
       const session = (await service.json('POST', '/v1/sessions', key)).body.token;
