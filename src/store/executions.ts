@@ -93,6 +93,17 @@ export async function giveUpExecutions(
   return lost.map(({ toolCallId }) => toolCallId);
 }
 
+/** Gives up one call, if it was not before and has no outcome. */
+export async function giveUpExecution(tx: Transaction, toolCallId: string, now: number): Promise<void> {
+  const [lost] = await tx.all<{ at: number }>(
+    `UPDATE executions SET process_id = NULL, unknown_at = $2 WHERE tool_call_id = $1 AND unknown_at IS NULL RETURNING at`,
+    [toolCallId, now],
+  );
+  if (lost === undefined) return;
+  const durationMs = Math.max(0, now - lost.at);
+  insertOutcomes(tx, [{ toolCallId, outcome: 'outcome_unknown', at: now, durationMs, result: null }]);
+}
+
 export async function findUnknown(db: Queries, toolCallId: string): Promise<UnknownCall | null> {
   const [row] = await db.all<UnknownCall>(
     `SELECT ${COLUMNS} FROM executions WHERE tool_call_id = $1 AND unknown_at IS NOT NULL`,

@@ -34,6 +34,8 @@ export interface FoundTask extends TaskRecord {
   expiresAt: number | null;
   resolvedAt: number | null;
   approverGroup: string | null;
+  /** How many people have to approve. */
+  votesNeeded: number | null;
   /** Of its call; null while it is not recorded. */
   outcome: CallOutcome | null;
   endedAt: number | null;
@@ -73,7 +75,7 @@ export function putTask(tx: Transaction, task: TaskRecord): void {
 export async function findTask(db: Queries, id: string): Promise<FoundTask | null> {
   const [row] = await db.all<FoundTask>(
     `SELECT ${COLUMNS}, a.status AS "approvalStatus", a.note, a.expires_at AS "expiresAt", a.resolved_at AS "resolvedAt",
-       a.approver_group AS "approverGroup", o.outcome, o.at AS "endedAt",
+       a.approver_group AS "approverGroup", a.votes_needed AS "votesNeeded", o.outcome, o.at AS "endedAt",
        CASE WHEN e.tool_call_id IS NULL THEN 0 ELSE 1 END AS executing
      FROM tasks t
        LEFT JOIN approvals a ON a.id = t.id
@@ -138,14 +140,17 @@ export async function passTaskOn(
 }
 
 /** The waiting tasks of a process whose approvals have ended, the first that ended first. */
-export async function answeredTasks(db: Queries, processId: string, limit: number): Promise<string[]> {
-  const rows = await db.all<{ id: string }>(
-    `SELECT t.id FROM tasks t JOIN approvals a ON a.id = t.id
+export function answeredTasks(
+  db: Queries,
+  processId: string,
+  limit: number,
+): Promise<{ id: string; isApproved: number }[]> {
+  return db.all(
+    `SELECT t.id, CASE WHEN a.status = 'approved' THEN 1 ELSE 0 END AS "isApproved" FROM tasks t JOIN approvals a ON a.id = t.id
      WHERE t.process_id = $1 AND t.state = 'waiting' AND a.status <> 'pending'
      ORDER BY a.resolved_at, t.id LIMIT $2`,
     [processId, limit],
   );
-  return rows.map(({ id }) => id);
 }
 
 /** Nobody holds the calls of a process that has ended. Returns the tasks that lost theirs. */

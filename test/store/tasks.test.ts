@@ -57,7 +57,7 @@ await onEachEngine(store => {
       insertApproval(tx, ended, 'ended');
       for (const { id } of [open, ended]) tasks.putTask(tx, task(id, { processId: 'three' }));
     });
-    expect(await tasks.answeredTasks(store.db, 'three', 9)).toEqual([ended.id]);
+    expect(await tasks.answeredTasks(store.db, 'three', 9)).toEqual([{ id: ended.id, isApproved: 1 }]);
     const withdrawn = await store.db.transaction({}, tx => withdrawQuestion(tx, open.id, NOW));
     expect(withdrawn).toMatchObject({ status: 'withdrawn', resolvedAt: NOW });
     expect(await store.db.transaction({}, tx => withdrawQuestion(tx, open.id, NOW))).toBeNull();

@@ -1,0 +1,41 @@
+// Finds the waiting tasks of this process whose questions have ended. Their calls are made if they were approved, and let go
+// if they were not. A signal wakes the worker as soon as somebody has answered; it looks every second as well.
+
+import { answeredTasks } from '../../store/tasks.ts';
+import type { Deps } from '../deps.ts';
+
+/** A key whose calls find no place must not keep those of others from being found. */
+const BATCH = 1000;
+/**
+ * A call is held a moment after its row was written. If nobody holds it after this long, its process was too slow with it,
+ * or had no answer from the store.
+ */
+const PATIENCE_MS = 5000;
+
+/** The calls that this process holds, by the ids of their tasks. */
+export interface Holder {
+  holds: (taskId: string) => boolean;
+  /** Begins to make a call, unless it has begun. */
+  resume: (taskId: string) => void;
+  /** The call will not be made. */
+  lose: (taskId: string) => void;
+}
+
+/** The job of the worker. */
+export function answers({ db, processId, now }: Pick<Deps, 'db' | 'processId' | 'now'>, holder: Holder) {
+  /** Tasks whose calls were not held when they were first looked for. */
+  let missing = new Map<string, number>();
+  return async (): Promise<void> => {
+    const stillMissing = new Map<string, number>();
+    for (const { id, isApproved } of await answeredTasks(db, processId, BATCH)) {
+      if (isApproved === 0) holder.lose(id);
+      else if (holder.holds(id)) holder.resume(id);
+      else {
+        const since = missing.get(id) ?? now();
+        if (now() - since >= PATIENCE_MS) holder.lose(id);
+        else stillMissing.set(id, since);
+      }
+    }
+    missing = stillMissing;
+  };
+}
