@@ -2,11 +2,9 @@
 // returned. They are looked at by the policy version that decided the call, as those of /mcp are (guarded-call.ts). Of what
 // conditions could see of a call that is over, its arguments are gone unless the agent tells them once more.
 
-import { Failure } from '../../core/condition/condition.ts';
 import { GuardError } from '../../core/errors.ts';
 import { namedIn } from '../../core/flows/words.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
-import type { ToolCall } from '../../core/policy/situation.ts';
 import { resultsFor } from '../../core/results/results.ts';
 import type { Json, JsonObject } from '../../core/wire/json.ts';
 import type { Transaction } from '../../store/engine/db.ts';
@@ -14,8 +12,6 @@ import { takeCall } from '../../store/known-values.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import type { LookedAt } from '../../store/log/outcomes.ts';
-import { findRun } from '../../store/runs.ts';
-import { compiledVersion } from '../compiled-version.ts';
 import type { Principal } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { shadowOf } from './cases.ts';
@@ -26,8 +22,9 @@ import type { OutcomeLog } from './outcomes.ts';
 import type { CompiledPolicies } from './policies.ts';
 import type { CheckRequest, Watched } from './request.ts';
 import type { Run } from './run.ts';
-import { callName, Runs, runOf } from './runs.ts';
+import { callName, Runs } from './runs.ts';
 import { situationOf } from './situation.ts';
+import { unreadable, versionOf, watchedAgain } from './watched-again.ts';
 import { type Speaker, whileLive } from './while-live.ts';
 
 /** What a coding agent says of a call that is over. */
@@ -65,28 +62,15 @@ export class ReportedResults {
 
   /** What may be passed on of the result of a call that was allowed. Calls of others look like unknown ones. */
   async ofCall(principal: Principal, toolCallId: string, result: JsonObject): Promise<JsonObject> {
-    const { db, now } = this.#deps;
+    const { db } = this.#deps;
     const speaker: Speaker = { principal, surface: 'check', run: undefined };
     const live = await whileLive(this.#deps, speaker, async (_, found) => found);
     const entry = await findAudit(db, toolCallId);
     if (entry === null || !isOwn(entry, principal)) throw noSuchCall();
     if (entry.decision !== 'allow') throw notAllowed();
-    const { serverName, toolName, surface } = entry;
-    const policy = await this.#version(entry.policyId, entry.policyVersion);
-    const found = entry.runId === null ? null : await findRun(db, entry.runId, now());
-    const run = found && runOf(this.#deps, found);
-    const call: ToolCall = { serverName, toolName, unseen: true };
-    const marks = entry.marks === null ? [] : entry.marks.split(' ');
-    const said = { principal, surface, args: undefined };
-    const facts = { marks, knows: run?.knows ?? (() => NOT_KNOWN) };
-    const guard = resultsFor(
-      policy,
-      call,
-      situationOf(live, said, { now: now(), annotations: null, run: facts }),
-    );
-    if (guard === null) return result;
-    const by = { serverName, toolName, toolCallId };
-    const seen = await this.#parts.guarded({ guard, by, run }).result(result);
+    const watched = await watchedAgain(this.#deps, this.#parts.policies, { principal, live }, entry);
+    if (watched === null) return result;
+    const seen = await this.#parts.guarded(watched).result(result);
     this.#record(entry, seen.outcome, result['isError'] === true);
     return seen.result;
   }
@@ -135,7 +119,7 @@ export class ReportedResults {
     const { call, args, agent, result, replaces } = reported;
     const { live, run, taken } = begun;
     const entry = taken && (await findAudit(this.#deps.db, taken.toolCallId));
-    const policy = entry ? await this.#version(entry.policyId, entry.policyVersion) : begun.policy;
+    const policy = entry ? await versionOf(this.#deps, this.#parts.policies, entry) : begun.policy;
     // The proxy, to which such a call came next, has looked at its result.
     if (call.unsent) return { result, lookedAt: null };
     const said = { ...speaker, args, ...(agent !== undefined && { agent }) };
@@ -147,13 +131,6 @@ export class ReportedResults {
     const seen = await this.#parts.guarded({ guard, by, run }).result(result);
     if (entry && replaces) this.#record(entry, seen.outcome, result['isError'] === true);
     return { result: seen.result, lookedAt: seen.outcome };
-  }
-
-  async #version(policyId: string, version: number): Promise<CompiledPolicy> {
-    const known = this.#parts.policies.get(policyId, version);
-    const policy = known ?? (await compiledVersion(this.#deps.db, policyId, version));
-    if (policy === null) throw unreadable();
-    return policy;
   }
 
   #record({ id: toolCallId, at }: AuditEntry, result: LookedAt, failed: boolean): void {
@@ -170,8 +147,6 @@ interface Begun {
   taken: Awaited<ReturnType<typeof takeCall>>;
 }
 
-const NOT_KNOWN = new Failure('It is not known any more.');
-
 function isOwn({ keyId, sessionId }: AuditEntry, principal: Principal): boolean {
   return keyId === principal.keyId && (principal.sessionId === null || principal.sessionId === sessionId);
 }
@@ -182,8 +157,4 @@ function noSuchCall(): GuardError {
 
 function notAllowed(): GuardError {
   return new GuardError('conflict', 'This call was not allowed, so it has no result.');
-}
-
-function unreadable(): Error {
-  return new Error('the version of the policy that decided the call is missing or cannot be read');
 }
