@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import type { Transaction } from '../../src/store/engine/db.ts';
-import { giveUpExecutions, insertExecutions } from '../../src/store/executions.ts';
+import { insertExecutions } from '../../src/store/executions.ts';
 import { insertOutcomes } from '../../src/store/log/outcomes.ts';
 import { findTaskViews } from '../../src/store/task-views.ts';
 import { putTask, type TaskRecord } from '../../src/store/tasks.ts';
@@ -41,18 +41,21 @@ await onEachEngine(store => {
     await put('with-the-server', { processId: null });
     await put('ended', {});
     await put('denied-then', {});
-    await put('lost', { processId: 'dead' });
+    await put('lost', { processId: null });
     await work(tx => {
-      insertExecutions(tx, [
-        forwarded('runs', 'one'),
-        forwarded('with-the-server', null),
-        forwarded('lost', 'dead'),
-      ]);
-      insertOutcomes(tx, [
-        { toolCallId: 'call-of-ended', outcome: 'ok', durationMs: 5, at: NOW, result: null },
-      ]);
+      insertExecutions(tx, [forwarded('runs', 'one'), forwarded('with-the-server', null)]);
+      const outcomes = { ended: 'ok', lost: 'outcome_unknown' } as const;
+      insertOutcomes(
+        tx,
+        Object.entries(outcomes).map(([id, outcome]) => ({
+          toolCallId: `call-of-${id}`,
+          outcome,
+          durationMs: 5,
+          at: NOW,
+          result: null,
+        })),
+      );
     });
-    await store.db.transaction({}, tx => giveUpExecutions(tx, 'dead', NOW, 9));
     const ids = ['held', 'gone', 'runs', 'with-the-server', 'ended', 'denied-then', 'lost', 'without'];
     const views = await findTaskViews(store.db, ids);
     expect(Object.fromEntries([...views].map(([id, each]) => [id, `${each.state} ${each.outcome}`]))).toEqual(

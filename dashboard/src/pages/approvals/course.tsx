@@ -8,6 +8,7 @@ import { Left, Named, Time } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 import { By } from './facts.tsx';
+import { OUTCOMES } from './task-course.ts';
 import { usageOf } from './usage.ts';
 
 type State = 'done' | 'now' | 'failed' | 'ahead';
@@ -209,39 +210,43 @@ function used(approval: WholeApproval): Step | null {
       ),
     },
     withdrawn: { state: 'failed', at: use.at, what: 'withdrawn: it frees no call' },
-    usable: {
-      state: 'now',
-      at: null,
-      what: (
-        <>
-          not yet: the agent can make the call until <Time at={use.at} />
-        </>
-      ),
-    },
+    usable: { state: 'now', at: null, what: <Usable of={approval} until={use.at} /> },
     lapsed: { state: 'failed', at: use.at, what: 'lapsed: the agent did not make the call in time' },
   };
   return { name: 'Used', ...steps[use.kind] };
 }
 
-const OUTCOMES: Record<string, string> = {
-  ok: 'the tool answered',
-  tool_error: 'the tool answered with an error',
-  upstream_failure: 'the tool server failed',
-  timed_out: 'the tool server did not answer in time',
-  cancelled: 'the agent cancelled the call',
-  outcome_unknown: 'it is not known whether this call ran',
-  sign_in_needed: 'somebody had to sign in to the tool server first',
-};
+/** Who makes the call that was approved: the agent, or for a task the service itself. */
+function Usable({ of: { task }, until }: { of: WholeApproval; until: string }) {
+  if (task?.state === 'held') return <>not yet: the call is about to be made</>;
+  const agent = (
+    <>
+      the agent can make the call until <Time at={until} />
+    </>
+  );
+  if (task?.state === 'gone') return <>not yet: the call is no longer held, but {agent}</>;
+  if (task?.state === 'ended' && task.toolCallId !== null)
+    return (
+      <>
+        not yet: when it was to be made, it was not allowed any more (
+        <a href={addressOf({}, task.toolCallId)}>audit entry</a>); {agent}
+      </>
+    );
+  return <>not yet: {agent}</>;
+}
 
-function forwarded({ surface, freed }: WholeApproval): Step | null {
+function forwarded({ surface, freed, task }: WholeApproval): Step | null {
   if (freed === null || surface !== 'mcp') return null;
   const came = freed.forwarded;
-  if (came === null) return { name: 'Forwarded', state: 'now', at: null, what: 'nothing came back yet' };
+  if (came === null) {
+    const what = task?.state === 'runs' ? 'the tool works on it' : 'nothing came back yet';
+    return { name: 'Forwarded', state: 'now', at: null, what };
+  }
   const guarded = came.result === null ? '' : `; its result: ${outcomeText(came.result)}`;
   return {
     name: 'Forwarded',
     state: came.outcome === 'ok' ? 'done' : 'failed',
     at: came.at,
-    what: `${OUTCOMES[came.outcome] ?? came.outcome}, after ${came.durationMs} ms${guarded}`,
+    what: `${OUTCOMES[came.outcome]}, after ${came.durationMs} ms${guarded}`,
   };
 }

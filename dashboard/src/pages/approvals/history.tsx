@@ -14,6 +14,7 @@ import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import type { ListedApproval } from '../../resources.ts';
 import { By } from './facts.tsx';
+import { taskWords } from './task-course.ts';
 import { usageOf } from './usage.ts';
 import { Withdraw } from './withdraw.tsx';
 
@@ -38,7 +39,7 @@ export function History() {
   const choose = (value: string) =>
     route(`/dashboard/approvals${queryOf({ view: 'history', status: value })}`);
   return (
-    <Panel title="Answered and timed out" aside={<StatusChoice status={status} choose={choose} />}>
+    <Panel title="Ended" aside={<StatusChoice status={status} choose={choose} />}>
       <Shown of={list} empty={<Empty title="None yet" />}>
         <Table
           caption="Approvals that have ended"
@@ -117,7 +118,19 @@ function Answer({ of: { status, resolvedBy, votes, approverGroup, note } }: { of
   );
 }
 
+/** What became of its task, if it has one, and how it was used. */
 function Usage({ of: approval }: { of: ListedApproval }): ComponentChildren {
+  const task = taskWords(approval);
+  if (task === null) return <Used of={approval} />;
+  if (approval.task?.state === 'held') return task;
+  return (
+    <>
+      {task} · <Used of={approval} />
+    </>
+  );
+}
+
+function Used({ of: approval }: { of: ListedApproval }): ComponentChildren {
   const usage = usageOf(approval, now.value);
   if (usage === null) return null;
   const at = <Time at={usage.at} />;

@@ -16,7 +16,9 @@ import { Course } from './course.tsx';
 import { CallDetails } from './details.tsx';
 import { DriftMark, Earlier, HasRead, Lacking, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
 import { GrantOf } from './grants.tsx';
+import { isUnderWay as runsByItself } from './task-course.ts';
 import { Answers, Votes } from './waiting/answers.tsx';
+import { RunsByItself } from './waiting/asked.tsx';
 import { Withdraw } from './withdraw.tsx';
 
 export function OneApproval({ id }: { id: string }) {
@@ -69,6 +71,7 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
                 <Named text={approval.reason} />
               </p>
               <ToolDescription of={context} keyId={approval.keyId} />
+              {approval.status === 'pending' && <RunsByItself of={approval} />}
               <Answering approval={approval} reload={reload} />
               {context.rule !== null && (
                 <RuleLinks {...context.rule} ruleIndex={context.rule.index} {...approval} />
@@ -169,8 +172,9 @@ function useFollowing(approval: WholeApproval | undefined, reload: () => void): 
   }, [active, approval]);
 }
 
-function isUnderWay({ status, votes, notifications, spentAt, surface, freed }: WholeApproval): boolean {
+function isUnderWay({ status, votes, notifications, spentAt, surface, freed, task }: WholeApproval): boolean {
   const at = now.peek();
+  if (status === 'approved' && runsByItself(task)) return true;
   if (status === 'pending' && votes.needed > 1) return true;
   if (notifications.some(each => each.state === 'pending' && Date.parse(each.time ?? '') < at + SOON_MS))
     return true;

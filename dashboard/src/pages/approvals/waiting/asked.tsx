@@ -6,7 +6,7 @@ import { Bar } from '../../../components/bar.tsx';
 import { Problem } from '../../../components/states.tsx';
 import { Ago, Left, Named } from '../../../components/text.tsx';
 import { keyName, personName, sessionLabel } from '../../../names.ts';
-import type { Approval } from '../../../resources.ts';
+import type { Approval, WholeApproval } from '../../../resources.ts';
 import { CallDetails } from '../details.tsx';
 import { DriftMark, Earlier, HasRead, Lacking, ToolDescription } from '../facts.tsx';
 import type { Look } from './look.ts';
@@ -25,6 +25,7 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
         <Named text={approval.reason} />
       </p>
       {whole !== null && <ToolDescription of={whole.context} keyId={approval.keyId} />}
+      {whole?.status === 'pending' && <RunsByItself of={whole} />}
       <Asker approval={approval} whole={whole} />
       {whole !== null && (
         <p class="earlier soft small">
@@ -33,6 +34,13 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
       )}
     </>
   );
+}
+
+/** Whoever approves has to know that the call is made then, without a further step of the agent. */
+export function RunsByItself({ of: { task } }: { of: WholeApproval }) {
+  return task?.state === 'held' ? (
+    <p class="runs-itself">Once it is approved, this call is made at once.</p>
+  ) : null;
 }
 
 /** Who asks, since when, and where to read more. */
