@@ -10,19 +10,10 @@ import { type Answer, took } from './load.ts';
 import { mutant, type Patch } from './mutant.ts';
 import { collect, measured, onPath, stalled } from './service.ts';
 
+export { random } from './random.ts';
+
 /** Printed with every figure; set TOOLGATE_TEST_SEED to run the same choices again. */
 export const SEED = Number(process.env['TOOLGATE_TEST_SEED'] ?? Date.now() % 1_000_000);
-
-/** Numbers in [0, 1), the same ones for the same seed (mulberry32). */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 /** `operations` were tried under so many `faults`; anything else is worth knowing beside the violations. */
 export type Figures = Record<string, string | number> & { operations: number; violations: number };
