@@ -21,6 +21,7 @@ import { targetFor } from '../guard/outgoing/shipping/targets.ts';
 import { Worker } from '../guard/outgoing/worker.ts';
 import { forgetTokens } from '../guard/people/oauth-tokens.ts';
 import { forgetRequests } from '../guard/rate-limit.ts';
+import { giveUpAbandoned } from '../guard/tasks/server-tasks.ts';
 import { lookAtSome } from '../guard/tool-servers/looks.ts';
 import type { Services } from '../http/serving/services.ts';
 import { ShippingMetrics } from '../metrics/shipping.ts';
@@ -89,6 +90,7 @@ function createChores({ retention, sealing, shipping }: Config, services: Servic
       forgetTokens(),
       forgetCounts(),
       forgetRuns(),
+      giveUpAbandoned(),
       retire({ retention, sealedBy, shippedTo, removed }),
     ],
     {

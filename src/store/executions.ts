@@ -53,6 +53,17 @@ export async function releaseExecution(db: Queries, toolCallId: string): Promise
   await db.run('UPDATE executions SET process_id = NULL WHERE tool_call_id = $1', [toolCallId]);
 }
 
+/** Calls that no process waits for, and no task stands for: nobody will learn what became of them. */
+export async function abandonedExecutions(db: Queries, now: number, limit: number): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT tool_call_id AS id FROM executions e WHERE process_id IS NULL AND unknown_at IS NULL
+       AND NOT EXISTS (SELECT 1 FROM tasks t WHERE t.tool_call_id = e.tool_call_id AND t.known_until > $1)
+     ORDER BY at LIMIT $2`,
+    [now, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
 export async function findExecution(db: Queries, toolCallId: string): Promise<ExecutionRecord | null> {
   const [row] = await db.all<ExecutionRecord>(
     `SELECT tool_call_id AS "toolCallId", key_id AS "keyId", process_id AS "processId", at FROM executions

@@ -190,16 +190,19 @@ export function endTaskOf(tx: Transaction, toolCallId: string, now: number, know
   ]);
 }
 
-/** The tool server works on the call of a task by itself, so that each replica can ask it. */
+/** The tool server works on the call of a task by itself, so that each replica can ask it. False if no task has this call. */
 export async function followServerTask(
-  db: Queries,
-  toolCallId: string,
-  serverTaskEncrypted: string,
-  now: number,
+  tx: Transaction,
+  {
+    toolCallId,
+    serverTaskEncrypted,
+    changedAt,
+    knownUntil,
+  }: { toolCallId: string; serverTaskEncrypted: string; changedAt: number; knownUntil: number },
 ): Promise<boolean> {
-  const changed = await db.run(
-    `UPDATE tasks SET server_task_sealed = $2, process_id = NULL, changed_at = $3 WHERE tool_call_id = $1`,
-    [toolCallId, serverTaskEncrypted, now],
+  const changed = await tx.run(
+    `UPDATE tasks SET server_task_sealed = $2, process_id = NULL, changed_at = $3, known_until = $4 WHERE tool_call_id = $1`,
+    [toolCallId, serverTaskEncrypted, changedAt, knownUntil],
   );
   return changed > 0;
 }
