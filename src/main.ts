@@ -114,7 +114,7 @@ export async function start(
   let background: { stop: () => Promise<void> } | null = null;
   opening.defer(() => background?.stop());
   const doors: Door[] = [];
-  opening.defer(() => shut(services, doors));
+  opening.defer(() => shut(services, doors, config.stopGrace));
   const serving = serve(services, config.host, config.port, others !== null);
   doors.push({ stop: () => serving.stop(config.stopGrace, () => services.mcp.hub.giveUp()) });
   const grpc = await openGrpc(config, serving.ask, others !== null);
@@ -162,11 +162,13 @@ interface Door {
 }
 
 /** Closes all doors at once, and finishes what came in through them. */
-async function shut({ mcp, feed, checks }: Services, doors: readonly Door[]): Promise<void> {
+async function shut({ mcp, feed, checks }: Services, doors: readonly Door[], graceMs: number): Promise<void> {
   const stopped = doors.map(door => door.stop());
   // These streams have no end of their own, so they would hold up the stop.
   mcp.mcpSessions.endStreams();
-  await Promise.all([feed.close(), ...stopped]);
+  const tasksEnded = mcp.tasks.runs.stop(graceMs, () => mcp.hub.giveUp());
+  await Promise.all([feed.close(), tasksEnded, ...stopped]);
+  mcp.tasks.calls.close();
   mcp.hub.close();
   await mcp.outcomes.flush();
   await checks.drain();

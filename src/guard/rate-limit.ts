@@ -18,13 +18,15 @@ const PATIENCE_MS = 500;
 export class RateLimit {
   readonly #perMinute: number;
   readonly #shared: Db | null;
+  readonly #message: string;
   #counts = new Map<string, number>();
   #minute = 0;
 
   /** `shared` is the store in which replicas count together, or null if there is only one process. */
-  constructor(perMinute: number, shared: Db | null) {
+  constructor(perMinute: number, shared: Db | null, message = 'Too many requests from your address.') {
     this.#perMinute = perMinute;
     this.#shared = shared;
+    this.#message = message;
   }
 
   /** Counts one request, and throws if it is beyond the limit. */
@@ -50,7 +52,7 @@ export class RateLimit {
   #refusePast(count: number, now: number): void {
     if (count <= this.#perMinute) return;
     const retryAfter = Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
-    throw new GuardError('rate_limited', 'Too many requests from your address.', { retryAfter });
+    throw new GuardError('rate_limited', this.#message, { retryAfter });
   }
 }
 

@@ -22,6 +22,8 @@ interface CallOptions {
   logLevel: Json | undefined;
   /** Whether the client can send its user to an address. */
   elicitsUrl: boolean;
+  /** Whether the client knows tasks; those of the older era do not. */
+  tasks?: boolean;
   protocolVersion: string;
   /** The MCP session in which the client may cancel the call; the newer era has none. */
   mcpSessionId?: string;
@@ -35,7 +37,7 @@ export function answerCall(
   services: McpServices,
   asked: ClientRequest,
   { id, params }: RpcRequest,
-  { modern, logLevel, elicitsUrl, mcpSessionId, protocolVersion }: CallOptions,
+  { modern, logLevel, elicitsUrl, tasks = false, mcpSessionId, protocolVersion }: CallOptions,
 ): Promise<ReplyOrStream> {
   const { request, principal, run, startedAt, span, ration } = asked;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
@@ -70,7 +72,7 @@ export function answerCall(
       else stream.close();
     };
     const context = { span, id, protocolVersion };
-    const client = { principal, run: run ?? mcpSessionId, modern, elicitsUrl, logLevel };
+    const client = { principal, run: run ?? mcpSessionId, modern, elicitsUrl, tasks, logLevel };
     callTool(services, { ...client, params, startedAt, cancel, ration, onNotification, context }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
@@ -98,6 +100,7 @@ export async function answerTogether(
       run,
       modern,
       elicitsUrl,
+      tasks: false,
       logLevel,
       params,
       startedAt,

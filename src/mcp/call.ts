@@ -8,13 +8,14 @@ import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { checkedOf, inputOf } from './call-input.ts';
 import type { CallSlot } from './call-slots.ts';
-import { forward } from './forward.ts';
 import { calledTool, type KnownTool } from './known-tool.ts';
 import { CODES, MAX_REPEATED, REFERENCE_META, RpcError } from './protocol.ts';
 import { takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
+import { forwardAndTell } from './tasks/tracked-call.ts';
+import { waitingTask } from './tasks/waiting-call.ts';
 import { type Begun, type Call, type CallServices, TOOLS_CALL } from './tool-call.ts';
 import { beginMcpSpan, withinSpan } from './tracing.ts';
-import { errorResult, pendingResult, referenceIn } from './translate.ts';
+import { errorResult, pendingResult, referenceIn, refusal } from './translate.ts';
 
 /** Returns the result for the client, or throws an RpcError. A GuardError means that there was no verdict. */
 export async function callTool(services: CallServices, asked: Call): Promise<JsonObject> {
@@ -91,6 +92,9 @@ export async function callTogether(
   );
 }
 
+/** The held call of a task cannot be made now, and should be tried again soon. Nothing was recorded. */
+export class NoPlaceYet extends Error {}
+
 type VerdictOrError = Verdict | GuardError;
 
 async function concluded(
@@ -121,6 +125,7 @@ async function checkAndForward(
   let tool = found;
   // A slot is taken before the check, so that a call that cannot be forwarded spends no approval.
   const slot = taken(services, tool, call.ration);
+  if (slot.none !== undefined && call.resumes !== undefined) throw new NoPlaceYet();
   if (tool.unsigned !== undefined && call.answer === 'accept') {
     await untilSignedIn(services, call.principal, call.cancel.signal);
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
@@ -171,7 +176,10 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
     ...(shownDigest !== undefined && { shownDigest }),
     ...(shownLook !== undefined && { shownLook }),
     ...checkedOf(call.input),
-    referenceId: referenceIn(call.params),
+    ...(call.tasks && { taskable: true, tracked: true }),
+    ...(call.resumes === undefined
+      ? { referenceId: referenceIn(call.params) }
+      : { resumes: call.resumes, referenceId: call.resumes }),
     run: call.run,
     startedAt: call.startedAt,
     span: call.span,
@@ -188,16 +196,10 @@ function answerFor(
   services.onVerdict(verdict, call.startedAt, call.span);
   switch (verdict.decision) {
     case 'allow':
-      return forward(services, call, tool, verdict);
+      return forwardAndTell(services, call, tool, verdict);
     case 'deny':
       return errorResult(refusal(verdict));
     case 'pending':
-      return pendingResult(verdict);
+      return verdict.task ? waitingTask(services, call, verdict) : pendingResult(verdict);
   }
-}
-
-function refusal({ reason, note, unplaced }: Verdict): string {
-  if (unplaced) return `Not forwarded: ${reason} Call again when one of them has ended.`;
-  const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
-  return `Blocked by policy: ${reason}${wrote} Do not retry this call.`;
 }

@@ -6,6 +6,7 @@ import { namedInResult } from '../core/flows/named-in-result.ts';
 import type { JsonObject } from '../core/wire/json.ts';
 import type { GuardedCall } from '../guard/check/guarded-call.ts';
 import { RUN, type Verdict, WATCHED } from '../guard/check/request.ts';
+import type { EndedCall } from '../guard/tasks/end-call.ts';
 import type { CallOutcome, LookedAt } from '../store/log/outcomes.ts';
 import { GuardedNotes } from './guarded-notes.ts';
 import type { KnownTool } from './known-tool.ts';
@@ -29,19 +30,26 @@ import { Stopping, UpstreamError } from './wire.ts';
 /** The client wants no answer any more, and is sent none. */
 export class CallCancelled extends RpcError {}
 
-/** Forwards a call whose `allow` is committed. The result comes back as the tool server gave it, or as the policy leaves it. */
+/** The service stops, and does not wait for the answer of the tool server. */
+export class GivenUp extends RpcError {}
+
+/**
+ * Forwards a call whose `allow` is committed. The result comes back as the tool server gave it, or as the policy leaves it.
+ * `ended` is told what became of the call, before anything else is.
+ */
 export async function forward(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
   verdict: Verdict,
+  ended: (ended: EndedCall) => void,
 ): Promise<JsonObject> {
   const { toolCallId, [WATCHED]: watched } = verdict;
   const guarded = watched === undefined ? null : services.guarded(watched);
   const started = performance.now();
   const done = (outcome: CallOutcome, result: LookedAt | null = null) => {
     const durationMs = Math.round(performance.now() - started);
-    services.outcomes.record({ toolCallId, outcome, durationMs, result });
+    ended({ toolCallId, outcome, durationMs, result });
   };
   try {
     if (tool.unsigned !== undefined) throw signInFirst();
@@ -64,7 +72,7 @@ export async function forward(
     if (call.cancel.signal.aborted && !late) {
       done('cancelled');
       if (error instanceof Stopping)
-        throw new RpcError(CODES.internal, `The call was allowed, but ${error.message}.`);
+        throw new GivenUp(CODES.internal, `The call was allowed, but ${error.message}.`);
       throw new CallCancelled(CODES.internal, 'The call was cancelled.');
     }
     if (error instanceof SignInFirst) {

@@ -22,6 +22,8 @@ import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
 import type { ClientRequest, McpServices } from './services.ts';
 import { elicitsUrl } from './sign-in-answer.ts';
+import { declaresTasks, TASKS_EXTENSION } from './tasks/declared.ts';
+import { answerAboutTask, isTaskMethod, TASK_METHODS } from './tasks/methods.ts';
 
 /**
  * Whether a message belongs to the newer era: its envelope says so, or its header does. A message that has only the
@@ -46,8 +48,10 @@ export async function answerModern(
   if (method === 'tools/call') {
     const { [ENVELOPE.logLevel]: logLevel, [ENVELOPE.capabilities]: capable } = metaOf(message.params);
     const options = { logLevel, elicitsUrl: elicitsUrl(capable), protocolVersion: MODERN_VERSION };
-    return answerCall(services, asked, message, { modern: true, ...options });
+    const tasks = declaresTasks(message.params);
+    return answerCall(services, asked, message, { modern: true, tasks, ...options });
   }
+  if (isTaskMethod(method)) return complete(id, await answerAboutTask(services, asked, message), false);
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
   if (method === 'tools/list') return complete(id, await toolsOf(services, asked), true);
@@ -62,12 +66,24 @@ function complete(id: Id, result: JsonObject, cacheable: boolean): Reply {
 }
 
 async function discovered(services: McpServices, principal: Principal): Promise<JsonObject> {
+  const extensions = (await services.tasks.areOnFor(principal.keyId)) ? { [TASKS_EXTENSION]: {} } : null;
   return {
     supportedVersions: [...SUPPORTED_VERSIONS],
-    capabilities: await capabilities(services, principal, false),
+    capabilities: {
+      ...(await capabilities(services, principal, false)),
+      ...(extensions !== null && { extensions }),
+    },
     _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'toolgate', version: services.version } },
   };
 }
+
+/** The parameter that the header Mcp-Name repeats, for the methods that have one. */
+const NAMED_BY: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ...TASK_METHODS.map(method => [method, 'taskId'] as const),
+]);
 
 /** Headers repeat what the body says, for proxies on the way. A request in which they disagree is refused. */
 function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
@@ -76,10 +92,10 @@ function checkEnvelope(headers: Headers, { method, params }: RpcRequest): void {
   if (version === undefined) throw lacking(ENVELOPE.version);
   if (headers.get('mcp-protocol-version') !== version) throw mismatch('MCP-Protocol-Version');
   if (headers.get('mcp-method') !== method) throw mismatch('Mcp-Method');
-  const named = method === 'resources/read' ? params['uri'] : params['name'];
-  if (['tools/call', 'prompts/get', 'resources/read'].includes(method)) {
+  const namedBy = NAMED_BY.get(method);
+  if (namedBy !== undefined) {
     const name = headers.get('mcp-name');
-    if (name === null || readHeaderValue(name) !== named) throw mismatch('Mcp-Name');
+    if (name === null || readHeaderValue(name) !== params[namedBy]) throw mismatch('Mcp-Name');
   }
   if (version !== MODERN_VERSION) {
     const data = { supported: [...SUPPORTED_VERSIONS], requested: version ?? null };

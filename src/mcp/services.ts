@@ -7,15 +7,38 @@ import type { Learner } from '../guard/check/learner.ts';
 import type { OutcomeLog } from '../guard/check/outcomes.ts';
 import type { CheckRequest, Verdict, Watched } from '../guard/check/request.ts';
 import type { Principal } from '../guard/credentials.ts';
+import type { Deps } from '../guard/deps.ts';
+import type { RateLimit } from '../guard/rate-limit.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
+import type { HeldCalls } from '../guard/tasks/held-calls.ts';
 import type { Forward } from '../store/keys.ts';
 import type { CallSlots } from './call-slots.ts';
 import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
 import type { McpSessions } from './mcp-sessions.ts';
 import type { SharedWork } from './shared-work.ts';
+import type { TaskRuns } from './tasks/task-runs.ts';
+
+/** What is held beside what the client of a waiting call sent. The credential itself is not kept. */
+export interface Waiting {
+  principal: Principal;
+  run: string | undefined;
+  protocolVersion: string;
+}
+
+export interface TaskServices {
+  deps: Deps;
+  /** The calls that wait for approval. */
+  calls: HeldCalls<Waiting>;
+  /** Those that this process makes because they were approved. */
+  runs: TaskRuns;
+  /** How often a key may ask about tasks. */
+  requests: RateLimit;
+  /** Whether clients of a key that know tasks get them. */
+  areOnFor: (keyId: string) => Promise<boolean>;
+}
 
 export interface McpServices {
   version: string;
@@ -33,6 +56,7 @@ export interface McpServices {
   /** Null where no traces are sent. */
   tracer: Tracer | null;
   mcpSessions: McpSessions;
+  tasks: TaskServices;
   /** Our sign-ins to the servers of Connected Tools. */
   serverSignIns: ServerSignIns;
   /** How long a tool server may be silent. */

@@ -25,6 +25,7 @@ export type CallServices = Pick<
   | 'onVerdict'
   | 'serverSignIns'
   | 'tracer'
+  | 'tasks'
 >;
 
 export interface Call {
@@ -39,6 +40,10 @@ export interface Call {
   modern: boolean;
   /** Whether the client can send its user to an address. */
   elicitsUrl: boolean;
+  /** Whether the client knows tasks. */
+  tasks: boolean;
+  /** The task whose held call this is; its client does not wait for it here. */
+  resumes?: string;
   /** The least level of the log messages that the client wants; undefined: it wants none. */
   logLevel: Json | undefined;
   /** Counts what the answer takes of the key's share, and keeps the call's slot, until the client has read the answer. */

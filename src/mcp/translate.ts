@@ -77,6 +77,13 @@ export function errorResult(reason: string): JsonObject {
   return { content: [{ type: 'text', text: reason }], isError: true };
 }
 
+/** Why a call is not made, as the model reads it. */
+export function refusal({ reason, note, unplaced }: Pick<Verdict, 'reason' | 'note' | 'unplaced'>): string {
+  if (unplaced) return `Not forwarded: ${reason} Call again when one of them has ended.`;
+  const wrote = note === undefined ? '' : ` They wrote: "${note}"`;
+  return `Blocked by policy: ${reason}${wrote} Do not retry this call.`;
+}
+
 export function pendingResult({ referenceId = '', message = '' }: Verdict): JsonObject {
   const structuredContent = { status: 'pending', referenceId, message };
   return { content: [{ type: 'text', text: JSON.stringify(structuredContent) }], structuredContent };

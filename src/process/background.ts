@@ -21,9 +21,11 @@ import { targetFor } from '../guard/outgoing/shipping/targets.ts';
 import { Worker } from '../guard/outgoing/worker.ts';
 import { forgetTokens } from '../guard/people/oauth-tokens.ts';
 import { forgetRequests } from '../guard/rate-limit.ts';
+import { answers, type Holder } from '../guard/tasks/answered.ts';
 import { giveUpAbandoned } from '../guard/tasks/server-tasks.ts';
 import { lookAtSome } from '../guard/tool-servers/looks.ts';
 import type { Services } from '../http/serving/services.ts';
+import { resumeCall } from '../mcp/tasks/resumed-call.ts';
 import { ShippingMetrics } from '../metrics/shipping.ts';
 import type { Config } from '../settings/config.ts';
 import type { LeasedNotification } from '../store/notifications.ts';
@@ -66,11 +68,22 @@ function createWorker(config: Config, services: Services, url: string, print: Pr
     lapses(deps),
     () => deps.details.tend(),
     async () => deps.results.tend(),
+    answers(deps, taskHolder(services)),
     notifications(deps, { ...config, publicUrl: url, rules, slack, print }, notified),
     ...(slack === null ? [] : [messageChanges(deps, { slack, publicUrl: url }, changed)]),
     deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null), tracer),
   ];
   return new Worker(deps, jobs, error => log.error({ err: error }, 'background work failed'));
+}
+
+/** Lets the calls of tasks begin when they are approved. */
+function taskHolder({ mcp }: Services): Holder {
+  const { calls, runs } = mcp.tasks;
+  return {
+    holds: id => calls.has(id),
+    resume: id => runs.begin(id, cancel => resumeCall(mcp, id, cancel)),
+    lose: id => calls.lose(id),
+  };
 }
 
 function createChores({ retention, sealing, shipping }: Config, services: Services): Chores {

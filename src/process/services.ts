@@ -25,6 +25,7 @@ import { RateLimit } from '../guard/rate-limit.ts';
 import { Rations } from '../guard/rations/rations.ts';
 import { hashToken } from '../guard/secrets.ts';
 import { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
+import { HeldCalls } from '../guard/tasks/held-calls.ts';
 import { Feed } from '../http/serving/feed.ts';
 import type { Services } from '../http/serving/services.ts';
 import type { Log } from '../log.ts';
@@ -32,6 +33,8 @@ import { CallSlots } from '../mcp/call-slots.ts';
 import { Hub } from '../mcp/hub.ts';
 import { Listing } from '../mcp/listing.ts';
 import { McpSessions } from '../mcp/mcp-sessions.ts';
+import type { TaskServices } from '../mcp/services.ts';
+import { TaskRuns } from '../mcp/tasks/task-runs.ts';
 import type { Upstream } from '../mcp/upstream.ts';
 import { detailsFamilies } from '../metrics/details.ts';
 import { Metrics } from '../metrics/metrics.ts';
@@ -49,6 +52,7 @@ import { ServerFileReader } from './server-file.ts';
 export const VERSION: string = pkg.version;
 
 const APPROVE_PER_MINUTE = 100;
+const TASK_REQUESTS_PER_MINUTE = 600;
 
 /**
  * With several replicas, calls that count against a limit have groups of their own: they wait for replicas that count
@@ -190,8 +194,28 @@ function createMcp(
     }),
     onVerdict: ({ decision }, startedAt, span) =>
       metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000, span),
+    tasks: taskServices(config, deps, log),
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
     relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
+  };
+}
+
+function taskServices(config: Config, deps: Deps, log: Log): TaskServices {
+  const failed = (what: string) => (error: unknown) => log.error({ err: error }, what);
+  return {
+    deps,
+    calls: new HeldCalls(
+      deps,
+      config.tasksMemory,
+      failed('it could not be recorded that the call of a task is not held any more'),
+    ),
+    runs: new TaskRuns(failed('the call of a task, or its end, is tried again')),
+    requests: new RateLimit(
+      TASK_REQUESTS_PER_MINUTE,
+      isEmbedded(config) ? null : deps.db,
+      'Too many requests about tasks with this key.',
+    ),
+    areOnFor: async keyId => (await findKey(deps.db, keyId))?.tasks === true,
   };
 }
 

@@ -33,6 +33,7 @@ import { until } from '../support/faults.ts';
 import { type Answering, ECHO, RecordingUpstream, raw } from '../support/mcp.ts';
 import { refusal } from '../support/refusal.ts';
 import { clientRequest, HUB_SETTINGS, newRation } from './channel.ts';
+import { taskServicesOf } from './tasks/services.ts';
 
 const MINUTE = 60_000;
 
@@ -93,6 +94,7 @@ beforeAll(async () => {
     maxMs: MINUTE,
     onVerdict: ({ decision }) => verdicts.push(decision),
     callable: null,
+    tasks: taskServicesOf(deps),
     relayedFor: async () => [],
   };
   principal = await newPrincipal();
@@ -277,6 +279,7 @@ test('an error that came before the cancellation is the answer, and the only out
     ration: newRation(),
     modern: false,
     elicitsUrl: false,
+    tasks: false,
     logLevel: 'info',
     context: { span: undefined, id: 1, protocolVersion: '2025-11-25' },
   };

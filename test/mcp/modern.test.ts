@@ -72,7 +72,11 @@ test('discover says what is offered, for this credential only', async () => {
   expect(status).toBe(200);
   expect(result.resultType).toBe('complete');
   expect(result.supportedVersions).toContain('2026-07-28');
-  expect(result.capabilities).toEqual({ tools: { listChanged: false }, logging: {} });
+  expect(result.capabilities).toEqual({
+    tools: { listChanged: false },
+    logging: {},
+    extensions: { 'io.modelcontextprotocol/tasks': {} },
+  });
   expect([result.cacheScope, result.ttlMs]).toEqual(['private', 0]);
 });
 

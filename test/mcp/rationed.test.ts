@@ -28,6 +28,7 @@ import { type Answering, ECHO, events, RecordingUpstream, streamed } from '../su
 import { refusal } from '../support/refusal.ts';
 import { countTurns } from '../support/turns.ts';
 import { clientRequest, HUB_SETTINGS } from './channel.ts';
+import { taskServicesOf } from './tasks/services.ts';
 
 const MINUTE = 60_000;
 const MIB = 1024 * 1024;
@@ -94,6 +95,7 @@ beforeEach(async () => {
     maxMs: MINUTE,
     onVerdict: () => {},
     callable: null,
+    tasks: taskServicesOf(deps),
     relayedFor: async () => {
       relayedFor++;
       return ['resources'];

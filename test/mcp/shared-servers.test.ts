@@ -40,6 +40,7 @@ import { newDataDir, until } from '../support/faults.ts';
 import { ECHO, RecordingUpstream, stdioScript } from '../support/mcp.ts';
 import { engines } from '../support/service.ts';
 import { clientRequest, HUB_SETTINGS } from './channel.ts';
+import { taskServicesOf } from './tasks/services.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
 type Any = any;
@@ -110,6 +111,7 @@ for (const engine of await engines()) {
         maxMs: MINUTE,
         onVerdict: () => {},
         callable: null,
+        tasks: taskServicesOf(deps),
         relayedFor: async () => ['resources'],
       };
     }

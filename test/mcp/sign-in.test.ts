@@ -38,6 +38,7 @@ import { ECHO, envelope, META, RecordingUpstream } from '../support/mcp.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { refusal } from '../support/refusal.ts';
 import { clientRequest, HUB_SETTINGS } from './channel.ts';
+import { taskServicesOf } from './tasks/services.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
 type Any = any;
@@ -114,6 +115,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
     maxMs: MINUTE,
     onVerdict: () => {},
     callable: null,
+    tasks: taskServicesOf(deps),
     relayedFor: async () => ['resources'],
   };
 }

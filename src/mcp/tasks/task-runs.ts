@@ -1,0 +1,81 @@
+// The calls of tasks that this process makes because they were approved. Nobody waits for them on a connection, so that they
+// are known here: to be cancelled, and to be waited for when the service stops.
+
+/** How long it takes until the end of a call is recorded again that could not be. */
+const AGAIN_MS = 1000;
+
+interface Run {
+  cancel: AbortController;
+  done: Promise<void>;
+}
+
+export class TaskRuns {
+  readonly #failed: (error: unknown) => void;
+  /** By the id of the task. */
+  readonly #runs = new Map<string, Run>();
+  /** What has to be recorded and could not be yet. */
+  readonly #owed = new Set<Promise<void>>();
+  #isOver = false;
+
+  /** `failed` is told of what will be tried again. */
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed;
+  }
+
+  /** How many calls of tasks are under way. */
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** Begins the call of a task, unless it is under way. A call that fails is begun again when it is next asked for. */
+  begin(taskId: string, run: (cancel: AbortController) => Promise<void>): void {
+    if (this.#isOver || this.#runs.has(taskId)) return;
+    const cancel = new AbortController();
+    const done = run(cancel)
+      .catch(this.#failed)
+      .finally(() => this.#runs.delete(taskId));
+    this.#runs.set(taskId, { cancel, done });
+  }
+
+  /** Cancels the call of a task at its tool server. */
+  cancel(taskId: string): void {
+    this.#runs.get(taskId)?.cancel.abort();
+  }
+
+  /** Tries until it succeeds. Resolves after the first attempt: true if that did. */
+  async insist(record: () => Promise<void>): Promise<boolean> {
+    try {
+      await record();
+      return true;
+    } catch (error) {
+      this.#failed(error);
+      const owed = this.#again(record).finally(() => this.#owed.delete(owed));
+      this.#owed.add(owed);
+      return false;
+    }
+  }
+
+  async #again(record: () => Promise<void>): Promise<void> {
+    while (!this.#isOver) {
+      await Bun.sleep(AGAIN_MS);
+      const isDone = await record().then(
+        () => true,
+        () => false,
+      );
+      if (isDone) return;
+    }
+  }
+
+  /**
+   * Begins no more calls, and waits for those under way. `giveUp` ends those that are still under way after the grace
+   * period.
+   */
+  async stop(graceMs: number, giveUp: () => void): Promise<void> {
+    this.#isOver = true;
+    const all = () => Promise.all(Array.from(this.#runs.values(), ({ done }) => done));
+    const late = setTimeout(giveUp, graceMs);
+    await all();
+    clearTimeout(late);
+    await Promise.all(this.#owed);
+  }
+}

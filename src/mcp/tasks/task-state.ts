@@ -1,0 +1,152 @@
+// What a task has come to, as any replica tells it: from its row, its approval and its call in the store, and from the
+// result that one of the replicas holds. It changes nothing.
+
+import { shownEntry } from '../../core/log/entry.ts';
+import type { JsonObject } from '../../core/wire/json.ts';
+import type { Principal } from '../../guard/credentials.ts';
+import type { Deps } from '../../guard/deps.ts';
+import { isId } from '../../guard/ids.ts';
+import { findAudit } from '../../store/log/audit.ts';
+import type { CallOutcome } from '../../store/log/outcomes.ts';
+import { type FoundTask, findTask } from '../../store/tasks.ts';
+import { CODES } from '../protocol.ts';
+import { errorResult, refusal } from '../translate.ts';
+
+const POLL_MS = 5000;
+
+export const GONE = 'Approved, but the call is no longer held: call again';
+export const UNKNOWN = 'It is not known whether this call ran';
+export const LOST = 'It ran, but its result is no longer held';
+export const TIMED_OUT = 'Not forwarded: nobody answered in time. If the call is still needed, call again.';
+const NEVER_RAN = 'It did not run, and why is no longer held: call again';
+/** What a person who denies a call is said to have done, as the decision about the same call says it. */
+const DENIED = 'A person denied this call.';
+
+type Status = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+
+/** What is told of a task beside its times. */
+interface Told {
+  status: Status;
+  statusMessage?: string;
+  /** `result`, `error` or `inputRequests`. */
+  more?: JsonObject;
+  /** When it ended; null while it has not. */
+  endedAt: number | null;
+}
+
+/** A task as `tasks/get` shows it. Null if there is none, or if it is not this credential's. */
+export async function readTask(deps: Deps, principal: Principal, taskId: string): Promise<JsonObject | null> {
+  const task = await findOwnTask(deps, principal, taskId);
+  return task === null ? null : showTask(deps, task);
+}
+
+/** The row of a task of this credential. It may be over. */
+export async function findOwnTask(
+  deps: Pick<Deps, 'db'>,
+  principal: Principal,
+  taskId: string,
+): Promise<FoundTask | null> {
+  const task = isId(taskId) ? await findTask(deps.db, taskId) : null;
+  return task !== null && isOf(task, principal) ? task : null;
+}
+
+/** Each of a company's tokens has a session of its own, so that a person is all that two of them have in common. */
+function isOf(task: FoundTask, { keyId, sessionId, personId, companys }: Principal): boolean {
+  const isSameSession = task.sessionId === sessionId || (companys === true && personId !== undefined);
+  return task.keyId === keyId && task.personId === (personId ?? null) && isSameSession;
+}
+
+/** Null once it is not known any more. */
+export async function showTask(deps: Deps, task: FoundTask): Promise<JsonObject | null> {
+  const now = deps.now();
+  const { status, statusMessage, more, endedAt } =
+    task.toolCallId === null ? byApproval(task, now) : await byCall(deps, task, task.toolCallId);
+  const until = endedAt === null ? task.knownUntil : endedAt + deps.settings.resultsFor;
+  if (until <= now && (endedAt !== null || task.toolCallId === null)) return null;
+  const changedAt = Math.max(task.changedAt, task.resolvedAt ?? 0, endedAt ?? 0);
+  return {
+    taskId: task.id,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: iso(task.createdAt),
+    lastUpdatedAt: iso(Math.min(changedAt, now)),
+    ttlMs: Math.max(until, now) - task.createdAt,
+    pollIntervalMs: POLL_MS,
+    ...more,
+  };
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** A task whose call has not begun. */
+function byApproval(task: FoundTask, now: number): Told {
+  const { approvalStatus, state, note, expiresAt, resolvedAt, changedAt } = task;
+  const endedAt = resolvedAt ?? expiresAt ?? changedAt;
+  switch (approvalStatus) {
+    case 'pending':
+      if ((expiresAt ?? now) <= now) return completed(errorResult(TIMED_OUT), endedAt);
+      return { status: 'working', statusMessage: waitsFor(task), endedAt: null };
+    case 'approved':
+      if (state === 'gone') return failed(GONE, Math.max(endedAt, changedAt));
+      return {
+        status: 'working',
+        statusMessage: 'It was approved, and the call is about to be made.',
+        endedAt: null,
+      };
+    case 'denied':
+      return completed(errorResult(refusal({ reason: DENIED, ...(note !== null && { note }) })), endedAt);
+    case 'timed_out':
+      return completed(errorResult(TIMED_OUT), endedAt);
+    default:
+      return {
+        status: 'cancelled',
+        statusMessage: 'The call was cancelled before it was approved.',
+        endedAt,
+      };
+  }
+}
+
+/** Who is asked. */
+function waitsFor({ approverGroup, votesNeeded, state }: FoundTask): string {
+  const people = (votesNeeded ?? 1) > 1 ? `${votesNeeded} people have` : 'A person has';
+  const group = approverGroup === null ? '' : ` They are asked in the group "${approverGroup}".`;
+  const gone = state === 'gone' ? ' Its arguments are no longer held: call again once it is approved.' : '';
+  return `${people} to approve this call.${group}${gone}`;
+}
+
+/** A task whose call was decided, and perhaps made. */
+async function byCall(deps: Deps, task: FoundTask, toolCallId: string): Promise<Told> {
+  const { outcome, executing } = task;
+  if (outcome === null && executing === 1)
+    return { status: 'working', statusMessage: 'The call is being made.', endedAt: null };
+  const endedAt = task.endedAt ?? task.changedAt;
+  if (outcome === null) return byDecision(deps, toolCallId, endedAt);
+  if (outcome === 'outcome_unknown') return failed(UNKNOWN, endedAt);
+  if (outcome === 'cancelled')
+    return { status: 'cancelled', statusMessage: 'The call was cancelled while it ran.', endedAt };
+  const answer = await deps.results.find(toolCallId, endedAt + deps.settings.resultsFor);
+  if (answer === null) return failed(lostAfter(outcome), endedAt);
+  if ('result' in answer) return { status: 'completed', more: answer, endedAt };
+  const { message } = answer.error;
+  const said = typeof message === 'string' && message !== '' ? { statusMessage: message } : {};
+  return { status: 'failed', ...said, more: answer, endedAt };
+}
+
+const lostAfter = (outcome: CallOutcome): string => (outcome === 'sign_in_needed' ? NEVER_RAN : LOST);
+
+/** A call that was denied by the second decision is not made, so its entry says all there is. */
+async function byDecision(deps: Deps, toolCallId: string, endedAt: number): Promise<Told> {
+  const entry = await findAudit(deps.db, toolCallId);
+  if (entry?.decision === 'deny')
+    return completed(errorResult(refusal({ reason: shownEntry(entry).reason })), endedAt);
+  return failed(UNKNOWN, endedAt);
+}
+
+function completed(result: JsonObject, endedAt: number): Told {
+  return { status: 'completed', more: { result: { resultType: 'complete', ...result } }, endedAt };
+}
+
+function failed(message: string, endedAt: number): Told {
+  const error = { code: CODES.internal, message };
+  return { status: 'failed', statusMessage: message, more: { error }, endedAt };
+}

@@ -1,0 +1,79 @@
+// Forwards a call whose client is promised to learn what became of it. That it is forwarded was recorded together with the
+// decision. Its outcome is recorded before anybody is told, and where its answer can be asked for again, that is held
+// before: whoever learns that a call has ended can fetch its answer.
+
+import type { JsonObject } from '../../core/wire/json.ts';
+import type { Verdict } from '../../guard/check/request.ts';
+import { type EndedCall, endCall, giveUpCall } from '../../guard/tasks/end-call.ts';
+import type { FinalAnswer } from '../../guard/tasks/held-results.ts';
+import { forward, GivenUp } from '../forward.ts';
+import type { KnownTool } from '../known-tool.ts';
+import { CODES, RpcError } from '../protocol.ts';
+import type { Begun, CallServices } from '../tool-call.ts';
+import { errorResult } from '../translate.ts';
+
+const TOO_LARGE = 'It ran, but its result is larger than 5 MiB, so it is not held';
+const ASKS = 'The tool asks for input, and nobody can be asked once a call has waited for approval.';
+
+/** Forwards an allowed call. If it is promised, what becomes of it is recorded and held before it is answered. */
+export function forwardAndTell(
+  services: CallServices,
+  call: Begun,
+  tool: KnownTool,
+  verdict: Verdict,
+): Promise<JsonObject> {
+  if (call.tasks || verdict.freedTask !== undefined) return forwardTracked(services, call, tool, verdict);
+  return forward(services, call, tool, verdict, ended => services.outcomes.record(ended));
+}
+
+async function forwardTracked(
+  services: CallServices,
+  call: Begun,
+  tool: KnownTool,
+  verdict: Verdict,
+): Promise<JsonObject> {
+  const ended: EndedCall[] = [];
+  let result: JsonObject | null = null;
+  let failure: unknown = null;
+  try {
+    result = await forward(services, call, tool, verdict, each => ended.push(each));
+  } catch (error) {
+    failure = error;
+    // When the service stops, nobody learns any more whether the call ran.
+    if (error instanceof GivenUp) ended.length = 0;
+  }
+  const isKept = call.resumes !== undefined || verdict.freedTask !== undefined;
+  if (isKept)
+    hold(services, verdict, result === null ? { error: asError(failure) } : { result: asFinal(result) });
+  await recordEnd(services, verdict, ended[0]);
+  if (result === null) throw failure;
+  return result;
+}
+
+function hold({ tasks: { deps } }: CallServices, { toolCallId }: Verdict, answer: FinalAnswer): void {
+  const until = deps.now() + deps.settings.resultsFor;
+  const tooLarge = { error: { code: CODES.internal, message: TOO_LARGE } };
+  if (!deps.results.hold(toolCallId, answer, until)) deps.results.hold(toolCallId, tooLarge, until);
+}
+
+/** Without an outcome, it is not known whether the call ran. */
+async function recordEnd(
+  { tasks: { deps, runs } }: CallServices,
+  { toolCallId }: Verdict,
+  ended: EndedCall | undefined,
+): Promise<void> {
+  await runs.insist(() => (ended === undefined ? giveUpCall(deps, toolCallId) : endCall(deps, ended)));
+}
+
+/** The final answer of a task is a whole result, whatever a client would have been told that waited for it. */
+function asFinal(result: JsonObject): JsonObject {
+  const whole = result['resultType'] === 'input_required' ? errorResult(ASKS) : result;
+  return { ...whole, resultType: 'complete' };
+}
+
+function asError(error: unknown): JsonObject {
+  if (!(error instanceof RpcError))
+    return { code: CODES.internal, message: 'Something went wrong on our side.' };
+  const { code, message, data } = error;
+  return data === undefined ? { code, message } : { code, message, data };
+}

@@ -1,0 +1,38 @@
+// A call of a client that knows tasks, once it waits for people: it is held, and the client is told of its task.
+// resumed-call.ts makes it when it was approved.
+
+import type { JsonObject } from '../../core/wire/json.ts';
+import { REPEATED, type Verdict } from '../../guard/check/request.ts';
+import { metaOf } from '../protocol.ts';
+import type { Waiting } from '../services.ts';
+import type { Begun, CallServices } from '../tool-call.ts';
+import { pendingResult } from '../translate.ts';
+import { findOwnTask, showTask } from './task-state.ts';
+
+/** The answer to a client whose call has become a task. */
+export async function waitingTask(
+  { tasks }: Pick<CallServices, 'tasks'>,
+  call: Begun,
+  verdict: Verdict,
+): Promise<JsonObject> {
+  const { deps, calls } = tasks;
+  const { referenceId = '', expiresAt = deps.now() } = verdict;
+  // An earlier call with the same idempotency key is held already.
+  if (verdict[REPEATED] !== true)
+    calls.hold(referenceId, call.principal.keyId, heldOf(call), expiresAt + deps.settings.resultsFor);
+  const task = await findOwnTask(deps, call.principal, referenceId);
+  const shown = task === null ? null : await showTask(deps, task);
+  if (shown === null) return pendingResult(verdict);
+  const { result: _, error: __, inputRequests: ___, ...created } = shown;
+  return { resultType: 'task', ...created };
+}
+
+function heldOf({ principal, run, params, context, span }: Begun): { sent: JsonObject; about: Waiting } {
+  const { progressToken: _, ...meta } = metaOf(params);
+  // The end of the token that was shown is not the end of the session, which is read again when the call is made.
+  const { until: __, ...whose } = principal;
+  return {
+    sent: { ...params, _meta: { ...span?.headers(), ...meta } },
+    about: { principal: whose, run, protocolVersion: context.protocolVersion },
+  };
+}

@@ -1,0 +1,17 @@
+// What the proxy needs for tasks, for tests that make its parts themselves.
+
+import type { Deps } from '../../../src/guard/deps.ts';
+import { RateLimit } from '../../../src/guard/rate-limit.ts';
+import { HeldCalls } from '../../../src/guard/tasks/held-calls.ts';
+import type { TaskServices } from '../../../src/mcp/services.ts';
+import { TaskRuns } from '../../../src/mcp/tasks/task-runs.ts';
+
+export function taskServicesOf(deps: Deps): TaskServices {
+  return {
+    deps,
+    calls: new HeldCalls(deps, 1 << 20, () => {}),
+    runs: new TaskRuns(() => {}),
+    requests: new RateLimit(600, null),
+    areOnFor: async () => true,
+  };
+}
