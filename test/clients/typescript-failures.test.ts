@@ -238,6 +238,18 @@ describe('trying again', () => {
     expect(two.server.requests).toHaveLength(2);
   });
 
+  test('after a cut connection with the same idempotency key', async () => {
+    const { gate, server } = await against(cutFirst);
+    expect((await gate.guard('s', 't', {}, { idempotencyKey: 'call-1' })).decision).toBe('allow');
+    expect(server.requests).toHaveLength(2);
+    for (const request of server.requests) expect(request.toLowerCase()).toContain('idempotency-key: call-1');
+    for (const idempotencyKey of ['', 'two words', 'x'.repeat(129)])
+      expect(await failure(gate.check('s', 't', {}, { idempotencyKey }))).toBeInstanceOf(
+        InvalidConfiguration,
+      );
+    expect(server.requests).toHaveLength(2);
+  });
+
   test('listing and revoking sessions, which harm nobody twice', async () => {
     const { gate, server } = await against((socket, text, earlier) =>
       earlier === 0 ? socket.destroy() : answer(200, '{"sessions":[]}')(socket, text, earlier),

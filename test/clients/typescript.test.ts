@@ -37,6 +37,18 @@ describe('verdicts', () => {
     expect(entry).toMatchObject({ id: verdict.toolCallId, decision: 'allow' });
   });
 
+  test('with an idempotency key, the same check has one verdict', async () => {
+    const once = { idempotencyKey: crypto.randomUUID() };
+    const [one, two] = [
+      await gate.check('prod', 'deploy', {}, once),
+      await gate.check('prod', 'deploy', {}, once),
+    ];
+    expect(two).toEqual(one);
+    expect(await failure(gate.check('prod', 'deploy', { other: 1 }, once))).toMatchObject({
+      problem: { code: 'idempotency_conflict' },
+    });
+  });
+
   test('check returns every decision', async () => {
     const decisions = [];
     for (const tool of ['read_x', 'drop_x', 'deploy', 'unknown']) {

@@ -196,6 +196,17 @@ class RetryTest(unittest.TestCase):
             self.assertTrue(Toolgate("k", server.url).guard("s", "t", retry_unknown=True))
         self.assertEqual(len(server.requests), 2)
 
+    def test_after_a_cut_connection_with_the_same_idempotency_key(self):
+        first = rude.first(rude.close, rude.allow)
+        with Rude(first) as server:
+            self.assertTrue(Toolgate("k", server.url).guard("s", "t", idempotency_key="call-1"))
+        for request in server.requests:
+            self.assertIn(b"idempotency-key: call-1", request.lower())
+        self.assertEqual(len(server.requests), 2)
+        for wrong in ("", "two words", "x" * 129):
+            with self.assertRaises(toolgate.InvalidConfiguration):
+                Toolgate("k", server.url).check("s", "t", idempotency_key=wrong)
+
 
 class CancelTest(unittest.TestCase):
     def test_a_cancelled_call_ends_at_once_and_lets_go_of_its_connection(self):

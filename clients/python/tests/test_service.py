@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from unittest import mock
 
@@ -96,6 +97,16 @@ class VerdictTest(service.ServiceTest):
             self.gate.guard("prod", "deploy")
         verdict = raised.exception.verdict
         self.assertTrue(verdict.reference_id and verdict.message and verdict.policy_id)
+
+    def test_the_same_check_with_the_same_idempotency_key_has_one_verdict(self):
+        once = {"idempotency_key": str(uuid.uuid4())}
+        verdict = self.gate.check("prod", "deploy", {}, **once)
+        self.assertEqual(self.gate.check("prod", "deploy", {}, **once), verdict)
+        again = asyncio.run(self.waiting_gate.check("prod", "deploy", {}, **once))
+        self.assertEqual(again, verdict)
+        with self.assertRaises(toolgate.InvalidRequest) as raised:
+            self.gate.guard("prod", "deploy", {"other": 1}, **once)
+        self.assertEqual(raised.exception.problem.code, "idempotency_conflict")
 
     def test_a_wrong_key(self):
         key = self.key["key"]

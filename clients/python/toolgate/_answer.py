@@ -68,6 +68,9 @@ def _refusal(reply: Reply) -> ToolgateError:
     if reply.status in (429, 503):
         message = problem.detail if problem else "The service is too busy."
         return Overloaded(message, reply.status, problem, _retry_after(reply))
+    # The idempotency key was used for another call.
+    if problem is not None and problem.code == "idempotency_conflict":
+        return InvalidRequest(problem.detail, reply.status, problem, "invalid_request")
     if reply.status not in _REFUSALS:
         return BadAnswer(reply.status, f"The answer has the unexpected status {reply.status}.")
     kind, code, fallback = _REFUSALS[reply.status]

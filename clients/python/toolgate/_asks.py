@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._answer import read_answer, read_nothing
+from ._config import want_header
 from ._errors import invalid
 from ._exchange import Ask, to_json
 from ._session import CreatedSession, Session, read_created_session, read_sessions
@@ -23,9 +24,12 @@ def check_ask(
     tool: str,
     args: Args | None,
     reference_id: str | None,
-    repeatable: bool,
+    retry_unknown: bool,
     run: str | None,
+    idempotency_key: str | None,
 ) -> Ask[Verdict]:
+    if idempotency_key is not None:
+        want_header("idempotency_key", idempotency_key)
     if args is not None and not isinstance(args, Mapping):
         raise invalid("The arguments must be a mapping.")
     call: dict[str, Any] = {"serverName": server, "toolName": tool}
@@ -39,8 +43,9 @@ def check_ask(
         to_json(call, "The call"),
         lambda reply: read_answer(reply, 200, read_verdict),
         VERDICT_LIMIT,
-        repeatable,
+        retry_unknown or idempotency_key is not None,
         run,
+        idempotency_key,
     )
 
 

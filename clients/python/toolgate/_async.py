@@ -60,10 +60,11 @@ class AsyncToolgate:
         retries: int | None = None,
         retry_unknown: bool = False,
         run: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Verdict:
         """As Toolgate.check."""
         named = self._blocking._named(run)
-        ask = check_ask(server, tool, args, reference_id, retry_unknown, named)
+        ask = check_ask(server, tool, args, reference_id, retry_unknown, named, idempotency_key)
         return await self._run(ask, timeout, retries)
 
     async def guard(
@@ -77,6 +78,7 @@ class AsyncToolgate:
         retries: int | None = None,
         retry_unknown: bool = False,
         run: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Verdict:
         """As Toolgate.guard."""
         verdict = await self.check(
@@ -88,6 +90,7 @@ class AsyncToolgate:
             retries=retries,
             retry_unknown=retry_unknown,
             run=run,
+            idempotency_key=idempotency_key,
         )
         return allowed(verdict)
 
@@ -102,10 +105,17 @@ class AsyncToolgate:
         retries: int | None = None,
         retry_unknown: bool = False,
         run: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Verdict:
         """As Toolgate.guard_and_wait; no thread waits meanwhile."""
         verdict = await self.check(
-            server, tool, args, retries=retries, retry_unknown=retry_unknown, run=run
+            server,
+            tool,
+            args,
+            retries=retries,
+            retry_unknown=retry_unknown,
+            run=run,
+            idempotency_key=idempotency_key,
         )
         if verdict.decision != "pending":
             return allowed(verdict)
@@ -123,6 +133,7 @@ class AsyncToolgate:
             retries=retries,
             retry_unknown=retry_unknown,
             run=run,
+            idempotency_key=idempotency_key,
         )
         return allowed(freed, outcome.note)
 

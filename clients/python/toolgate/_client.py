@@ -60,15 +60,20 @@ class Toolgate:
         retries: int | None = None,
         retry_unknown: bool = False,
         run: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Verdict:
         """The verdict on a call. Anything but ``allow`` means: do not proceed.
 
         ``reference_id`` names an approved, unspent approval of this very call: it is then allowed,
         once. ``retry_unknown`` also sends again when nobody knows whether the verdict was recorded
         (a cut connection, a 500); that may leave two entries in the audit log. ``run`` names another
-        run than the client's own.
+        run than the client's own. ``idempotency_key`` names this call, in 1 to 128 visible ASCII
+        characters: made again with the same key within 24 hours, it gets the same verdict, with no
+        further entry and no further question. So it is also sent again when nobody knows whether
+        the verdict was recorded. Every call wants a key of its own.
         """
-        ask = check_ask(server, tool, args, reference_id, retry_unknown, self._named(run))
+        named = self._named(run)
+        ask = check_ask(server, tool, args, reference_id, retry_unknown, named, idempotency_key)
         return self._run(ask, retries, self._deadline(timeout))
 
     def guard(
@@ -82,6 +87,7 @@ class Toolgate:
         retries: int | None = None,
         retry_unknown: bool = False,
         run: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Verdict:
         """Returns when the call may proceed; raises in every other case. Options as in check."""
         verdict = self.check(
@@ -93,6 +99,7 @@ class Toolgate:
             retries=retries,
             retry_unknown=retry_unknown,
             run=run,
+            idempotency_key=idempotency_key,
         )
         return allowed(verdict)
 
@@ -107,13 +114,20 @@ class Toolgate:
         retries: int | None = None,
         retry_unknown: bool = False,
         run: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Verdict:
         """As guard, but a held call waits for its person and is then freed by the approval.
 
         ``timeout`` is how long to wait for the person; each check has the client's own.
         """
         verdict = self.check(
-            server, tool, args, retries=retries, retry_unknown=retry_unknown, run=run
+            server,
+            tool,
+            args,
+            retries=retries,
+            retry_unknown=retry_unknown,
+            run=run,
+            idempotency_key=idempotency_key,
         )
         if verdict.decision != "pending":
             return allowed(verdict)
@@ -133,6 +147,7 @@ class Toolgate:
             retries=retries,
             retry_unknown=retry_unknown,
             run=run,
+            idempotency_key=idempotency_key,
         )
         return allowed(freed, outcome.note)
 

@@ -59,9 +59,14 @@ def want_retries(retries: int) -> int:
 
 
 def want_run(run: str) -> str:
-    if isinstance(run, str) and re.fullmatch(r"[\x21-\x7e]{1,128}", run):
-        return run
-    raise InvalidConfiguration("run must be a name of 1 to 128 visible ASCII characters.")
+    return want_header("run", run)
+
+
+def want_header(option: str, value: str) -> str:
+    """The value of an option that is sent as a header."""
+    if isinstance(value, str) and re.fullmatch(r"[\x21-\x7e]{1,128}", value):
+        return value
+    raise InvalidConfiguration(f"{option} must be a name of 1 to 128 visible ASCII characters.")
 
 
 def _given(value: str | None, name: str) -> str | None:

@@ -27,6 +27,8 @@ class Ask(Generic[T]):
     repeatable: bool
     #: The run's name, if the request belongs to one.
     run: str | None = None
+    #: By which the service knows a request that is sent again.
+    idempotency_key: str | None = None
 
 
 def exchange(settings: Settings, ask: Ask[T], retries: int, deadline: Deadline) -> T:
@@ -53,6 +55,8 @@ def _once(settings: Settings, ask: Ask[T], deadline: Deadline) -> T:
         headers["Content-Type"] = "application/json"
     if ask.run is not None:
         headers["Toolgate-Run"] = ask.run
+    if ask.idempotency_key is not None:
+        headers["Idempotency-Key"] = ask.idempotency_key
     reply = send(settings.base, ask.method, ask.path, headers, ask.body, deadline, ask.limit)
     return ask.read(reply)
 

@@ -66,6 +66,9 @@ function parsed(body: Uint8Array, status: number): unknown {
   }
 }
 
+/** The idempotency key was used for another call. */
+const OTHER_CALL = 'idempotency_conflict';
+
 async function refusal(response: Response): Promise<ToolgateError> {
   const { status } = response;
   const problem = await readProblem(response);
@@ -89,6 +92,8 @@ async function refusal(response: Response): Promise<ToolgateError> {
     case 504:
       return new ServiceFailure(said('The service failed.'), status, problem, 'service_failure');
     default:
+      if (problem?.code === OTHER_CALL)
+        return new InvalidRequest(problem.detail, status, problem, 'invalid_request');
       return new BadAnswer(status, `The answer has the unexpected status ${status}.`);
   }
 }

@@ -1,7 +1,7 @@
 // The client: asks for verdicts, turns anything but an allow into an error where asked to, has results looked at, tells what
 // was said and returned, and manages the sessions of a key. Sending and retrying are exchange.ts's, waiting for a person is listener.ts's.
 
-import { type Settings, settingsFrom, type ToolgateOptions, wantRun } from './config.ts';
+import { type Settings, settingsFrom, type ToolgateOptions, wantHeader, wantRun } from './config.ts';
 import { wantTimeout } from './deadline.ts';
 import { CallTimedOut, InvalidRequest, refusalOf, ToolCallDenied, ToolCallPending } from './errors.ts';
 import type { ApprovalOutcome } from './event.ts';
@@ -42,6 +42,12 @@ export interface CheckOptions extends RunOptions {
    * leave two entries in the audit log, or two questions to a person.
    */
   retryUnknown?: boolean | undefined;
+  /**
+   * Names this call, in 1 to 128 visible ASCII characters: made again with the same key within 24 hours, it gets the same
+   * verdict, with no further entry and no further question. So it is also sent again when nobody knows whether the verdict was
+   * recorded. Every call wants a key of its own.
+   */
+  idempotencyKey?: string | undefined;
 }
 
 export interface GuardAndWaitOptions extends Omit<CheckOptions, 'referenceId' | 'timeoutMs'> {
@@ -63,14 +69,17 @@ export class Toolgate {
 
   /** The verdict on a call. Anything but `allow` means: do not proceed. */
   async check(server: string, tool: string, args?: Args, options: CheckOptions = {}): Promise<Verdict> {
+    const { referenceId, retryUnknown, idempotencyKey } = options;
     return this.#ask(
       {
         method: 'POST',
         path: '/v1/check',
-        body: checkBody(server, tool, args, options.referenceId),
+        body: checkBody(server, tool, args, referenceId),
         expected: { status: 200, read: readVerdict, limit: VERDICT_LIMIT },
-        repeatable: options.retryUnknown === true,
+        repeatable: retryUnknown === true || idempotencyKey !== undefined,
         run: this.#runOf(options),
+        idempotencyKey:
+          idempotencyKey === undefined ? undefined : wantHeader('idempotencyKey', idempotencyKey),
       },
       options,
     );

@@ -62,8 +62,13 @@ function wantKey(key: string | undefined): string {
 }
 
 export function wantRun(run: string): string {
-  if (typeof run === 'string' && /^[\x21-\x7e]{1,128}$/.test(run)) return run;
-  throw new InvalidConfiguration('run must be a name of 1 to 128 visible ASCII characters.');
+  return wantHeader('run', run);
+}
+
+/** The value of an option that is sent as a header. */
+export function wantHeader(option: string, value: string): string {
+  if (typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value)) return value;
+  throw new InvalidConfiguration(`${option} must be a name of 1 to 128 visible ASCII characters.`);
 }
 
 function wantUrl(given: string): string {

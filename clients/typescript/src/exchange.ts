@@ -16,6 +16,8 @@ export interface Ask<T> {
   body?: string;
   /** The run's name, if the request belongs to one. */
   run?: string | undefined;
+  /** By which the service knows a request that is sent again. */
+  idempotencyKey?: string | undefined;
   expected: Expected<T>;
   /** Whether it may be sent again when nobody knows if the service carried it out. */
   repeatable: boolean;
@@ -56,6 +58,7 @@ async function once<T>({ baseUrl, key }: Connection, ask: Ask<T>, signal: AbortS
   const headers: Record<string, string> = { Authorization: `Bearer ${key}`, Accept: 'application/json' };
   if (ask.body !== undefined) headers['Content-Type'] = 'application/json';
   if (ask.run !== undefined) headers['Toolgate-Run'] = ask.run;
+  if (ask.idempotencyKey !== undefined) headers['Idempotency-Key'] = ask.idempotencyKey;
   const init = { method: ask.method, headers, signal, redirect: 'manual', cache: 'no-store' } as const;
   let response: Response;
   try {
