@@ -2,67 +2,193 @@
 // often as wanted; denied, timed out and cancelled it says so; and nobody else learns that it exists.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { sql } from '../../support/faults.ts';
 import { auditOf, connect, error, type Heard, outcomesOf, RecordingUpstream } from '../../support/mcp.ts';
-import { engines, startService, type TestService } from '../../support/service.ts';
-import { TasksClient } from '../../support/tasks.ts';
+import { type Engine, engines, startService, type TestService } from '../../support/service.ts';
+import { DECLARED, TasksClient } from '../../support/tasks.ts';
 
-const GATED = [
-  { tool: 'up__*', action: 'require_approval' as const },
-  { tool: '*', action: 'allow' as const },
+const TOOLS = ['echo', 'open'].map(name => ({ name, inputSchema: { type: 'object' } }));
+const RULES = [
+  { tool: 'up__echo', action: 'require_approval' as const },
+  { tool: 'up__open', action: 'allow' as const },
 ];
+const RESULTS = [{ tool: 'up__*', hide: { pattern: 'SECRET-[0-9]+', as: 'secret' } }];
 
 const upstream = new RecordingUpstream({
-  onCall: heard => (heard.params.arguments.fails ? error(heard, -32000, 'no') : said(heard)),
+  tools: TOOLS,
+  onCall: heard => {
+    const { n, fails, says } = heard.params.arguments;
+    return fails === true ? error(heard, -32000, 'no') : said(says ?? `did ${n}`);
+  },
 });
-const said = ({ params }: Heard) => ({ content: [{ type: 'text', text: `did ${params.arguments.n}` }] });
+const said = (text: string) => ({ content: [{ type: 'text', text }] });
+const callsWith = (n: string): Heard[] => upstream.calls.filter(each => each.params.arguments?.n === n);
 afterAll(() => upstream.stop());
 
-const ranWith = (n: string) => upstream.calls.filter(each => each.params.arguments?.n === n).length;
+const DENIED = (note: string) =>
+  `Blocked by policy: A person denied this call. They wrote: "${note}" Do not retry this call.`;
 
-for (const engine of await engines()) {
-  describe(engine, () => {
-    let service: TestService;
-    let key: string;
-    let keyId: string;
-    let client: TasksClient;
-    beforeAll(async () => {
-      service = await startService({ engine });
-      ({ key, keyId } = await service.newKey(GATED));
-      await connect(service, keyId, 'up', upstream.url);
-      client = new TasksClient(service, key);
+describe.each(await engines())('%s', (engine: Engine) => {
+  let service: TestService;
+  let key: string;
+  let keyId: string;
+  let policy: { id: string; name: string };
+  let client: TasksClient;
+  beforeAll(async () => {
+    service = await startService({ engine });
+    const made = await service.newKey(RULES, {}, { results: RESULTS });
+    ({ key, keyId } = made);
+    policy = { id: made.policyId, name: made.policyName };
+    await connect(service, keyId, 'up', upstream.url);
+    client = new TasksClient(service, key);
+  });
+  afterAll(() => service.close());
+
+  const answer = async (taskId: string, action: string, note?: string) => {
+    const path = `/approvals/${taskId}/resolve`;
+    const { status } = await service.admin('POST', path, { action, ...(note && { note }) });
+    expect(status).toBe(200);
+  };
+
+  /** A call that waits, and its task. */
+  async function asked(args: Record<string, unknown> = {}, by = client) {
+    const n = crypto.randomUUID();
+    const { result } = await by.call('up__echo', { n, ...args });
+    expect(result).toMatchObject({ resultType: 'task', status: 'working', pollIntervalMs: 5000 });
+    return { taskId: result.taskId as string, n: (args['n'] ?? n) as string, created: result };
+  }
+
+  test('an approved call runs once, and its result is given as often as it is asked for', async () => {
+    const { taskId, n, created } = await asked();
+    expect((await client.call('up__echo', { n })).result).toMatchObject({ resultType: 'task', taskId });
+    expect(created.statusMessage).toBe('A person has to approve this call.');
+    expect(created.ttlMs).toBe(3_600_000 + 600_000);
+    expect(Object.keys(created)).not.toContain('result');
+    expect((await client.get(taskId)).result).toMatchObject({ resultType: 'complete', status: 'working' });
+    await answer(taskId, 'approve');
+    const ended = await client.ends(taskId);
+    expect(ended).toMatchObject({
+      status: 'completed',
+      result: { resultType: 'complete', ...said(`did ${n}`) },
     });
-    afterAll(() => service.close());
+    expect((await client.get(taskId)).result).toEqual(ended);
+    expect(callsWith(n)).toHaveLength(1);
+    const entries = await auditOf(service, keyId);
+    expect(entries.map(({ decision }) => decision)).toEqual(['pending', 'pending', 'allow']);
+    expect(await outcomesOf(service, keyId)).toEqual(['ok']);
+    // The approval is spent.
+    const again = (await client.call('up__echo', { n })).result;
+    expect([again.resultType, again.taskId === taskId]).toEqual(['task', false]);
+  });
 
-    const answer = (taskId: string, action: string, note?: string) =>
-      service.admin('POST', `/approvals/${taskId}/resolve`, { action, ...(note && { note }) });
-
-    /** A call that waits. */
-    async function asked(args: Record<string, unknown> = {}): Promise<{ taskId: string; n: string }> {
-      const n = crypto.randomUUID();
-      const { result } = await client.call('up__echo', { n, ...args });
-      expect(result).toMatchObject({ resultType: 'task', status: 'working', pollIntervalMs: 5000 });
-      return { taskId: result.taskId, n };
-    }
-
-    test('an approved call runs once, and its result is given as often as it is asked for', async () => {
-      const { taskId, n } = await asked();
-      const { result: created } = await client.call('up__echo', { n });
-      expect(created).toMatchObject({ resultType: 'task', taskId });
-      expect(created.statusMessage).toStartWith('A person has to approve this call.');
-      expect(created.ttlMs).toBe(3_600_000 + 600_000);
-      expect(Object.keys(created)).not.toContain('result');
-      expect((await client.get(taskId)).result).toMatchObject({ resultType: 'complete', status: 'working' });
-      expect((await answer(taskId, 'approve')).status).toBe(200);
-      const ended = await client.ends(taskId);
-      expect(ended).toMatchObject({
-        status: 'completed',
-        result: { resultType: 'complete', content: [{ type: 'text', text: `did ${n}` }] },
-      });
-      expect((await client.get(taskId)).result).toEqual(ended);
-      expect(ranWith(n)).toBe(1);
-      const entries = await auditOf(service, keyId);
-      expect(entries.map(({ decision }) => decision)).toEqual(['pending', 'pending', 'allow']);
-      expect(await outcomesOf(service, keyId)).toEqual(['ok']);
+  test('what the policy hides is hidden in a result that waits, and an error of the server is one', async () => {
+    const hidden = await asked({ says: 'it is SECRET-42' });
+    const failing = await asked({ fails: true });
+    for (const { taskId } of [hidden, failing]) await answer(taskId, 'approve');
+    const { result } = await client.ends(hidden.taskId);
+    expect(result.content[0].text).not.toContain('SECRET-42');
+    expect(await client.ends(failing.taskId)).toMatchObject({
+      status: 'failed',
+      error: { code: -32000, message: 'no' },
     });
   });
-}
+
+  test('a denied call, and one that nobody answered, end with an error result', async () => {
+    const brief = await asked();
+    await sql(
+      service.databaseUrl,
+      `UPDATE approvals SET expires_at = ${Date.now()} WHERE id = '${brief.taskId}'`,
+    );
+    const { taskId, n } = await asked();
+    await answer(taskId, 'deny', 'Not today.');
+    const denied = await client.ends(taskId);
+    const again = (await client.call('up__echo', { n })).result;
+    expect(denied).toMatchObject({ status: 'completed', result: again });
+    expect(again).toMatchObject({ isError: true, ...said(DENIED('Not today.')) });
+    expect(await client.ends(brief.taskId)).toMatchObject({
+      status: 'completed',
+      result: { isError: true, resultType: 'complete' },
+    });
+    expect([...callsWith(n), ...callsWith(brief.n)]).toEqual([]);
+  });
+
+  test('what the policy denies by the time of the approval ends with that error', async () => {
+    const { taskId, n } = await asked();
+    const path = `/policies/${policy.id}`;
+    const change = (rules: object[]) =>
+      service.admin('PUT', path, { name: policy.name, rules, results: RESULTS });
+    expect((await change([{ tool: '*', action: 'deny', reason: 'Closed.' }])).status).toBe(200);
+    await answer(taskId, 'approve');
+    expect(await client.ends(taskId)).toMatchObject({
+      status: 'completed',
+      result: { isError: true, ...said('Blocked by policy: Closed. Do not retry this call.') },
+    });
+    expect((await change(RULES)).status).toBe(200);
+    expect(callsWith(n)).toEqual([]);
+    expect((await auditOf(service, keyId)).at(-1)?.decision).toBe('deny');
+  });
+
+  test('a call that is allowed at once is answered at once, and its end is recorded with it', async () => {
+    const before = (await outcomesOf(service, keyId)).length;
+    const { result } = await client.call('up__open', { n: 'direct' });
+    expect(result).toMatchObject({ resultType: 'complete', ...said('did direct') });
+    expect((await outcomesOf(service, keyId)).slice(before)).toEqual(['ok']);
+    expect(await sql(service.databaseUrl, `SELECT 1 FROM executions WHERE key_id = '${keyId}'`)).toEqual([]);
+  });
+
+  test('a task is known to the credential that made the call, and to nobody else', async () => {
+    const session = async () => (await service.json('POST', '/v1/sessions', key, {})).body.token as string;
+    const mine = new TasksClient(service, await session());
+    const { taskId } = await asked({}, mine);
+    expect((await mine.get(taskId)).result.status).toBe('working');
+    const other = await service.newKey(RULES);
+    const strangers = [key, await session(), other.key].map(token => new TasksClient(service, token));
+    const unknown = await mine.get(crypto.randomUUID());
+    expect([unknown.status, unknown.error]).toEqual([
+      200,
+      { code: -32602, message: 'There is no such task.' },
+    ]);
+    for (const stranger of strangers) {
+      for (const ask of [stranger.get(taskId), stranger.update(taskId, {}), stranger.cancel(taskId)]) {
+        const { status, error } = await ask;
+        expect([status, error]).toEqual([unknown.status, unknown.error]);
+      }
+    }
+    for (const id of ['any', 'x'.repeat(10_000), taskId.toUpperCase()])
+      expect((await mine.get(id)).error).toEqual(unknown.error);
+  });
+
+  test('clients that do not declare tasks, and those of a key without them, get `pending`', async () => {
+    const plain = new TasksClient(service, key, {});
+    const off = await service.newKey(RULES, { tasks: false });
+    await connect(service, off.keyId, 'up', upstream.url);
+    const without = new TasksClient(service, off.key);
+    for (const each of [plain, without]) {
+      const { result } = await each.call('up__echo', { n: 'pending' });
+      expect(result).toMatchObject({ resultType: 'complete', structuredContent: { status: 'pending' } });
+      for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel']) {
+        const { status, error } = await each.request(
+          method,
+          { taskId: 'any' },
+          { headers: { 'Mcp-Name': 'any' } },
+        );
+        expect([status, error.code, error.data]).toEqual([400, -32021, { requiredCapabilities: DECLARED }]);
+      }
+    }
+    const { capabilities } = (await without.request('server/discover')).result;
+    expect(capabilities.extensions).toBeUndefined();
+  });
+
+  test('a header that names another task is refused, and methods that are gone are unknown', async () => {
+    const { taskId } = await asked();
+    for (const headers of [{ 'Mcp-Name': 'another' }, { 'Mcp-Method': 'tasks/cancel', 'Mcp-Name': taskId }]) {
+      const { status, error } = await client.get(taskId, { headers });
+      expect([status, error.code]).toEqual([400, -32020]);
+    }
+    for (const method of ['tasks/result', 'tasks/list'])
+      expect((await client.request(method, { taskId })).error.code).toBe(-32601);
+    expect((await client.update(taskId, { unknown: { action: 'cancel' } })).result).toEqual({
+      resultType: 'complete',
+    });
+  });
+});
