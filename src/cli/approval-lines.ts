@@ -5,6 +5,7 @@ import type { ListedApproval, WholeApproval } from '../core/api/resources.ts';
 import { earlierCounts } from '../core/approvals/approval.ts';
 import { DETAILS_GONE, questionParts } from '../core/approvals/details.ts';
 import { clockUtc, NOT_NAMED, readLines } from '../core/approvals/read-marks.ts';
+import { runsOnApproval, taskText } from '../core/approvals/task-text.ts';
 import { joinName } from '../core/text/name.ts';
 import { surfaceName } from '../core/text/surface.ts';
 import { visible } from '../core/text/visible.ts';
@@ -90,6 +91,7 @@ function factRows(approval: WholeApproval): string[][] {
     ['Tool', toolDescription === null ? null : visible(toolDescription.replace(/\s+/g, ' '))],
     ['Changed', drifted ? 'The definition of the tool differs from the one that was accepted.' : null],
     ['Votes', votesText(approval) === '-' ? null : votesText(approval)],
+    ['Task', runsOnApproval(approval) ?? taskText(approval)],
     ['Earlier', earlierText(context.earlier)],
   ];
   return rows.filter((row): row is string[] => row[1] !== null);

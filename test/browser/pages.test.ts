@@ -50,6 +50,7 @@ const NOTHING_KNOWN: Insight = {
     recentCalls: [],
     marks: [],
   },
+  runs: null,
 };
 const ask = (
   action: ApprovalAction | null,
@@ -83,6 +84,7 @@ const insightOf = (text: string, size = 2): Insight => ({
     recentCalls: [{ at: NOW, serverName: text, toolName: text, decision: 'allow' }],
     marks: [{ name: 'untrusted', since: NOW, serverName: text, toolName: text, toolCallId: 'c' }],
   },
+  runs: 'Once it is approved, this call is made at once.',
 });
 const BY_TWO = {
   ...FACTS,
@@ -132,6 +134,7 @@ const PAGES: Record<string, () => Response> = {
   granted: () => resolvedPage(FACTS, 'approved', NOW + 3_600_000),
   'gone-approved': () => gonePage(FACTS, 'approved', NOW),
   'gone-lapsed': () => gonePage(FACTS, 'timed_out'),
+  'gone-withdrawn': () => gonePage(FACTS, 'withdrawn', NOW),
   'too-many': () => tooManyPage(41),
   'sign-in-needed': () => signInNeededPage(),
 };

@@ -83,6 +83,7 @@ ${driftShown(insight)}
 ${readShown(insight, facts.createdAt)}
 ${detailsShown(insight)}
 ${factList(facts, now, insight)}
+${insight.runs === null ? null : html`<p>${insight.runs}</p>`}
 ${recentShown(insight, ask.inSession ? 'session' : 'key')}
 ${action === null ? openForms(facts, ask) : decidedForm(ask.token, action, submitsItself)}
 <p class="soft small"><a href="/dashboard/approvals/${ask.referenceId}">The same question in the dashboard</a>, for operators.</p>`,

@@ -36,6 +36,8 @@ export interface Insight {
   /** Who has approved, if a group has to. */
   approvedBy: readonly string[];
   context: Pick<Context, 'toolDescription' | 'drifted' | 'earlier' | 'recentCalls' | 'marks'>;
+  /** Said to whoever answers, if the call is made as soon as it is approved. */
+  runs: string | null;
 }
 
 export const PARTS_STYLE = `

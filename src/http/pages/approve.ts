@@ -4,6 +4,7 @@
 
 import { z } from 'zod';
 import { RESOLUTIONS } from '../../core/approvals/approval.ts';
+import { runsOnApproval } from '../../core/approvals/task-text.ts';
 import { GuardError } from '../../core/errors.ts';
 import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../../guard/approvals/approvals.ts';
 import { contextOf } from '../../guard/approvals/context.ts';
@@ -15,6 +16,7 @@ import type { SignedIn } from '../../guard/people/sign-ins.ts';
 import { approvalVotes } from '../../store/approval-views.ts';
 import type { ApprovalRecord } from '../../store/approvals.ts';
 import { listPasskeys } from '../../store/passkeys.ts';
+import { findTaskViews } from '../../store/task-views.ts';
 import type { VoteRecord } from '../../store/votes.ts';
 import { answerIn, answerInForm, resolution } from '../serving/approval-answer.ts';
 import { signedInOperator } from '../serving/auth.ts';
@@ -141,11 +143,13 @@ async function passkeyOf(
 
 /** Whoever gets here may answer with this link. */
 async function insightOf(deps: Deps, { approval, votes }: Question): Promise<Insight> {
-  const [shown, context] = await Promise.all([
+  const [shown, context, tasks] = await Promise.all([
     shownDetails(deps, approval, 'link'),
     contextOf(deps, approval),
+    findTaskViews(deps.db, [approval.id]),
   ]);
-  return { shown, context, approvedBy: votes.map(each => each.by) };
+  const runs = runsOnApproval({ status: approval.status, task: tasks.get(approval.id) });
+  return { shown, context, runs, approvedBy: votes.map(each => each.by) };
 }
 
 async function resolve(incoming: Incoming<z.output<typeof resolution>, unknown>): Promise<Response> {

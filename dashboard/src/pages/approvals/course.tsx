@@ -1,6 +1,7 @@
 // The course of an approval, step by step: asked, told, voted on, answered, used, forwarded; and what is still to come.
 
 import type { ComponentChildren } from 'preact';
+import { OUTCOMES } from '../../../../src/core/approvals/task-text.ts';
 import { outcomeText } from '../../../../src/core/results/outcome-text.ts';
 import { askerName } from '../../../../src/core/text/surface.ts';
 import { inWords, now } from '../../clock.ts';
@@ -8,7 +9,6 @@ import { Left, Named, Time } from '../../components/text.tsx';
 import type { WholeApproval } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 import { By } from './facts.tsx';
-import { OUTCOMES } from './task-course.ts';
 import { usageOf } from './usage.ts';
 
 type State = 'done' | 'now' | 'failed' | 'ahead';

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLocation } from 'preact-iso';
 import { answeredBy } from '../../../../src/core/approvals/approval.ts';
+import { taskText } from '../../../../src/core/approvals/task-text.ts';
 import { queryOf } from '../../api.ts';
 import { inWords, now } from '../../clock.ts';
 import { Panel } from '../../components/page.tsx';
@@ -14,7 +15,6 @@ import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import type { ListedApproval } from '../../resources.ts';
 import { By } from './facts.tsx';
-import { taskWords } from './task-course.ts';
 import { usageOf } from './usage.ts';
 import { Withdraw } from './withdraw.tsx';
 
@@ -120,7 +120,7 @@ function Answer({ of: { status, resolvedBy, votes, approverGroup, note } }: { of
 
 /** What became of its task, if it has one, and how it was used. */
 function Usage({ of: approval }: { of: ListedApproval }): ComponentChildren {
-  const task = taskWords(approval);
+  const task = taskText(approval);
   if (task === null) return <Used of={approval} />;
   if (approval.task?.state === 'held') return task;
   return (

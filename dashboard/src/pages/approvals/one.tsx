@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { isTaskUnderWay } from '../../../../src/core/approvals/task-text.ts';
 import { now } from '../../clock.ts';
 import { Facts, Page, Panel } from '../../components/page.tsx';
 import { RuleLinks } from '../../components/rule-links.tsx';
@@ -16,7 +17,6 @@ import { Course } from './course.tsx';
 import { CallDetails } from './details.tsx';
 import { DriftMark, Earlier, HasRead, Lacking, RecentCalls, RuleLink, ToolDescription } from './facts.tsx';
 import { GrantOf } from './grants.tsx';
-import { isUnderWay as runsByItself } from './task-course.ts';
 import { Answers, Votes } from './waiting/answers.tsx';
 import { RunsByItself } from './waiting/asked.tsx';
 import { Withdraw } from './withdraw.tsx';
@@ -71,7 +71,7 @@ function Known({ of: approval, all, error, reload }: KnownProps) {
                 <Named text={approval.reason} />
               </p>
               <ToolDescription of={context} keyId={approval.keyId} />
-              {approval.status === 'pending' && <RunsByItself of={approval} />}
+              <RunsByItself of={approval} />
               <Answering approval={approval} reload={reload} />
               {context.rule !== null && (
                 <RuleLinks {...context.rule} ruleIndex={context.rule.index} {...approval} />
@@ -174,7 +174,7 @@ function useFollowing(approval: WholeApproval | undefined, reload: () => void): 
 
 function isUnderWay({ status, votes, notifications, spentAt, surface, freed, task }: WholeApproval): boolean {
   const at = now.peek();
-  if (status === 'approved' && runsByItself(task)) return true;
+  if (status === 'approved' && isTaskUnderWay(task)) return true;
   if (status === 'pending' && votes.needed > 1) return true;
   if (notifications.some(each => each.state === 'pending' && Date.parse(each.time ?? '') < at + SOON_MS))
     return true;

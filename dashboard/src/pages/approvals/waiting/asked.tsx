@@ -1,5 +1,6 @@
 // What is asked, on a card: what the call would do, who asks, and how much time is left.
 
+import { runsOnApproval } from '../../../../../src/core/approvals/task-text.ts';
 import { askerName } from '../../../../../src/core/text/surface.ts';
 import { now } from '../../../clock.ts';
 import { Bar } from '../../../components/bar.tsx';
@@ -25,7 +26,7 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
         <Named text={approval.reason} />
       </p>
       {whole !== null && <ToolDescription of={whole.context} keyId={approval.keyId} />}
-      {whole?.status === 'pending' && <RunsByItself of={whole} />}
+      {whole !== null && <RunsByItself of={whole} />}
       <Asker approval={approval} whole={whole} />
       {whole !== null && (
         <p class="earlier soft small">
@@ -36,11 +37,9 @@ export function Asked({ approval, look: { whole, error, again } }: { approval: A
   );
 }
 
-/** Whoever approves has to know that the call is made then, without a further step of the agent. */
-export function RunsByItself({ of: { task } }: { of: WholeApproval }) {
-  return task?.state === 'held' ? (
-    <p class="runs-itself">Once it is approved, this call is made at once.</p>
-  ) : null;
+export function RunsByItself({ of }: { of: WholeApproval }) {
+  const words = runsOnApproval(of);
+  return words !== null && <p class="runs-itself">{words}</p>;
 }
 
 /** Who asks, since when, and where to read more. */

@@ -1,8 +1,15 @@
-// What became of the call of a task, in words: tasks are what clients of MCP ask about instead of waiting.
+// What became of the call of a task, in words, for the dashboard and the command line. Tasks are what clients of MCP ask
+// about instead of waiting.
 
-import type { ListedApproval, WholeApproval } from '../../resources.ts';
+import type { ListedApproval, WholeApproval } from '../api/resources.ts';
 
 type Task = NonNullable<ListedApproval['task']>;
+/** An approval and its task, if it has one. */
+interface Tasked {
+  status: ListedApproval['status'];
+  task?: Task | undefined;
+}
+
 type Outcome = NonNullable<NonNullable<WholeApproval['freed']>['forwarded']>['outcome'];
 
 /** What came back of a call that was forwarded. */
@@ -16,8 +23,8 @@ export const OUTCOMES: Record<Outcome, string> = {
   sign_in_needed: 'somebody had to sign in to the tool server first',
 };
 
-/** In a few words, for lists; null where there is nothing to say about its task. */
-export function taskWords({ status, task }: Pick<ListedApproval, 'status' | 'task'>): string | null {
+/** In a few words; null where there is nothing to say about its task. */
+export function taskText({ status, task }: Tasked): string | null {
   if (task === undefined || status !== 'approved') return null;
   switch (task.state) {
     case 'held':
@@ -31,6 +38,10 @@ export function taskWords({ status, task }: Pick<ListedApproval, 'status' | 'tas
   }
 }
 
+/** What whoever approves has to know: the call is made then, without a further step of the agent. Null where it is not. */
+export const runsOnApproval = ({ status, task }: Tasked): string | null =>
+  status === 'pending' && task?.state === 'held' ? 'Once it is approved, this call is made at once.' : null;
+
 /** Whether something is still to come by itself. */
-export const isUnderWay = (task: Task | undefined): boolean =>
+export const isTaskUnderWay = (task: Task | undefined): boolean =>
   task?.state === 'held' || task?.state === 'runs';
