@@ -38,6 +38,8 @@ export interface GuardSettings {
 export interface Deps {
   /** Names this process until it ends; another one has another id. */
   processId: string;
+  /** The calls of which it is recorded that this process forwards them, until their end is recorded. */
+  executing: Set<string>;
   db: Db;
   vault: Vault;
   settings: GuardSettings;

@@ -62,7 +62,7 @@ export async function openDeps(
   const details = new HeldDetails({ db, vault, now }, config.detailsMemory);
   const mayGive = (toolCallId: string) => isKnownCall(db, toolCallId, now());
   const results = new HeldResults({ db, vault, now, mayGive }, config.tasksMemory);
-  const deps: Deps = { processId: newId(), db, vault, now, settings, details, results };
+  const deps: Deps = { processId: newId(), executing: new Set(), db, vault, now, settings, details, results };
   await claimStore(deps, from);
   return deps;
 }

@@ -1,7 +1,7 @@
 // Calls that are forwarded and have no outcome yet, of clients that were promised to learn it. A row is written with the
 // audit entry and removed with the outcome. One that its process left behind is unknown until somebody settles it.
 
-import { into, type Queries, type Transaction } from './engine/db.ts';
+import { into, padded, placeholders, type Queries, type Transaction } from './engine/db.ts';
 import { insertOutcomes } from './log/outcomes.ts';
 
 export interface ExecutionRecord {
@@ -82,19 +82,33 @@ export async function processesAtWork(db: Queries): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Gives up at most `limit` calls of a process that has ended: their outcome is unknown. Returns their ids. */
+/** Calls of a process that were to be forwarded before a time, and have no outcome. */
+export async function listForwardedBy(
+  db: Queries,
+  processId: string,
+  before: number,
+  limit: number,
+): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT tool_call_id AS id FROM executions WHERE process_id = $1 AND at < $2 ORDER BY tool_call_id LIMIT $3`,
+    [processId, before, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Gives up calls of a process that nobody waits for any more: their outcome is unknown. Returns the ids of those that are. */
 export async function giveUpExecutions(
   tx: Transaction,
   processId: string,
+  toolCallIds: readonly string[],
   now: number,
-  limit: number,
 ): Promise<string[]> {
+  const ids = padded(toolCallIds);
   const lost = await tx.all<{ toolCallId: string; at: number }>(
     `UPDATE executions SET process_id = NULL, unknown_at = $2
-     WHERE process_id = $1
-       AND tool_call_id IN (SELECT tool_call_id FROM executions WHERE process_id = $1 ORDER BY tool_call_id LIMIT $3)
+     WHERE process_id = $1 AND tool_call_id IN (${placeholders(ids.length, 2)})
      RETURNING tool_call_id AS "toolCallId", at`,
-    [processId, now, limit],
+    [processId, now, ...ids],
   );
   const unknown = { outcome: 'outcome_unknown', at: now, result: null } as const;
   insertOutcomes(

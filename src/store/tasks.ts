@@ -139,18 +139,34 @@ export async function passTaskOn(
   return changed === 1;
 }
 
-/** The waiting tasks of a process whose approvals have ended, the first that ended first. */
-export function answeredTasks(
-  db: Queries,
-  processId: string,
-  limit: number,
-): Promise<{ id: string; isApproved: number }[]> {
+/** A task for which its process has to do something. */
+export interface DueTask {
+  id: string;
+  state: TaskState;
+  approvalStatus: ApprovalStatus | null;
+}
+
+/**
+ * Those tasks of a process that wait and whose approvals have ended, and those whose running calls are to be cancelled. The
+ * first that ended come first.
+ */
+export function listDueTasks(db: Queries, processId: string, limit: number): Promise<DueTask[]> {
   return db.all(
-    `SELECT t.id, CASE WHEN a.status = 'approved' THEN 1 ELSE 0 END AS "isApproved" FROM tasks t JOIN approvals a ON a.id = t.id
-     WHERE t.process_id = $1 AND t.state = 'waiting' AND a.status <> 'pending'
+    `SELECT t.id, t.state, a.status AS "approvalStatus" FROM tasks t LEFT JOIN approvals a ON a.id = t.id
+     WHERE t.process_id = $1
+       AND ((t.state = 'waiting' AND a.status <> 'pending') OR (t.state = 'begun' AND t.cancel_asked_at IS NOT NULL))
      ORDER BY a.resolved_at, t.id LIMIT $2`,
     [processId, limit],
   );
+}
+
+/** Its client does not want the running call any more. False if it does not run. */
+export async function askToCancel(db: Queries, id: string, now: number): Promise<boolean> {
+  const changed = await db.run(
+    `UPDATE tasks SET cancel_asked_at = $2 WHERE id = $1 AND state = 'begun' AND process_id IS NOT NULL`,
+    [id, now],
+  );
+  return changed === 1;
 }
 
 /** Nobody holds the calls of a process that has ended. Returns the tasks that lost theirs. */

@@ -126,6 +126,7 @@ class Bench {
     const details = new HeldDetails({ db, vault, now }, 0);
     const results = new HeldResults({ db, vault, now, mayGive: async () => false }, 0);
     const deps: Deps = { processId: 'p10', db, vault, settings, now, details, results };
+          executing: new Set(),
     const rules = { allowPrivate: true };
     const notify = {
       publicUrl: 'http://127.0.0.1',

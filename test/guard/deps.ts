@@ -31,6 +31,7 @@ export function depsAt(db: Db, now = () => NOW): Deps {
   const vault = new Vault(new Uint8Array(32).fill(7));
   return {
     processId: newId(),
+    executing: new Set(),
     db,
     vault,
     settings,

@@ -57,11 +57,28 @@ await onEachEngine(store => {
       insertApproval(tx, ended, 'ended');
       for (const { id } of [open, ended]) tasks.putTask(tx, task(id, { processId: 'three' }));
     });
-    expect(await tasks.answeredTasks(store.db, 'three', 9)).toEqual([{ id: ended.id, isApproved: 1 }]);
+    const due = { id: ended.id, state: 'waiting' as const, approvalStatus: 'approved' as const };
+    expect(await tasks.listDueTasks(store.db, 'three', 9)).toEqual([due]);
     const withdrawn = await store.db.transaction({}, tx => withdrawQuestion(tx, open.id, NOW));
     expect(withdrawn).toMatchObject({ status: 'withdrawn', resolvedAt: NOW });
     expect(await store.db.transaction({}, tx => withdrawQuestion(tx, open.id, NOW))).toBeNull();
     expect(await tasks.findTask(store.db, open.id)).toMatchObject({ approvalStatus: 'withdrawn' });
+  });
+
+  test('a running call can be cancelled, and one that waits or has ended cannot', async () => {
+    await put(task('running', { processId: 'four' }));
+    expect(await tasks.askToCancel(store.db, 'running', NOW)).toBe(false);
+    expect(await begin('running', 'four')).toBe(true);
+    expect(await tasks.listDueTasks(store.db, 'four', 9)).toEqual([]);
+    expect(await tasks.askToCancel(store.db, 'running', NOW)).toBe(true);
+    const due = { id: 'running', state: 'begun' as const, approvalStatus: null };
+    expect(await tasks.listDueTasks(store.db, 'four', 9)).toEqual([due]);
+    await store.db.transaction({}, async tx => {
+      tasks.nameCall(tx, 'running', 'call-4');
+      tasks.endTaskOf(tx, 'call-4', NOW, NOW + 60_000);
+    });
+    expect(await tasks.listDueTasks(store.db, 'four', 9)).toEqual([]);
+    expect(await tasks.askToCancel(store.db, 'running', NOW)).toBe(false);
   });
 
   test('a repeat takes a waiting task along, and one that has a call keeps it', async () => {
@@ -90,9 +107,14 @@ await onEachEngine(store => {
       tasks.putTask(tx, task('left', { processId: 'dead' }));
     });
     expect(await executions.processesAtWork(store.db)).toContain('dead');
-    const giveUp = () => store.db.transaction({}, tx => executions.giveUpExecutions(tx, 'dead', NOW + 5, 1));
-    const lost = [...(await giveUp()), ...(await giveUp()), ...(await giveUp())];
-    expect(lost.toSorted()).toEqual(ids);
+    const left = (before: number) => executions.listForwardedBy(store.db, 'dead', before, 9);
+    expect(await left(NOW)).toEqual([]);
+    expect(await left(NOW + 1)).toEqual(ids);
+    const giveUp = (by: string) =>
+      store.db.transaction({}, tx => executions.giveUpExecutions(tx, by, [...ids, 'other'], NOW + 5));
+    expect(await giveUp('one')).toEqual([]);
+    expect((await giveUp('dead')).toSorted()).toEqual(ids);
+    expect(await giveUp('dead')).toEqual([]);
     expect(await findOutcome(store.db, 'left-1')).toMatchObject({
       outcome: 'outcome_unknown',
       durationMs: 5,

@@ -141,8 +141,9 @@ export class CheckWork implements GroupWork<CheckRequest, Verdict> {
     };
   }
 
-  #committed({ afterCommit, hasOpened }: Round): void {
+  #committed({ afterCommit, hasOpened, executions }: Round): void {
     this.#log.committed();
+    if (executions !== null) for (const { toolCallId } of executions) this.#deps.executing.add(toolCallId);
     for (const each of afterCommit) each();
     // An approval that was opened has an event and notifications in the outbox, and the worker is to send them now.
     if (hasOpened) this.#deps.db.wake();

@@ -106,6 +106,8 @@ export interface Verdict {
   asked?: { group: string | null; at: number };
   /** Set for a call that is allowed, if a task waited for the approval that freed it. The task now ends as this call does. */
   freedTask?: string;
+  /** Set if it is recorded that the call is forwarded. Its end has to be recorded too (guard/tasks/end-call.ts). */
+  executing?: true;
   /** Set for a call that waits, if a person at the client may be sent to the approval's page. */
   approveHere?: true;
   /** Set if this is the verdict of an earlier call with the same idempotency key. It is not forwarded again. */

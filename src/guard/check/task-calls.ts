@@ -61,7 +61,7 @@ export async function followTask(
   if (entry === null || result instanceof GuardError) return;
   const { deps, tx, group } = tasking;
   const { processId, settings } = deps;
-  const { id: toolCallId, keyId, at } = entry;
+  const { id: toolCallId, keyId } = entry;
   const { now } = group;
   const isAllowed = entry.decision === 'allow';
   const passed =
@@ -73,7 +73,8 @@ export async function followTask(
   const isRun = resumes !== undefined || (call.unsent !== true && (tracked === true || passed));
   if (isAllowed && isRun) {
     tasking.executions ??= [];
-    tasking.executions.push({ toolCallId, keyId, processId, at });
+    tasking.executions.push({ toolCallId, keyId, processId, at: now });
+    result.executing = true;
   }
   if (resumes === undefined) return;
   nameCall(tx, resumes, toolCallId);
@@ -98,10 +99,13 @@ export function asTask(
   { referenceId, expiresAt }: { referenceId: string; expiresAt: number },
 ): Partial<Verdict> {
   if (request.surface !== 'mcp') return {};
-  const { keyId, sessionId, personId = null } = request.principal;
+  const { keyId, sessionId, personId = null, companys } = request.principal;
   const here: Partial<Verdict> = key.approveHere === 1 ? { approveHere: true } : {};
   const isTask = request.taskable === true && key.tasks === 1;
-  if (!isTask || (before !== null && before.sessionId !== sessionId)) return here;
+  // Each of a company's tokens has a session of its own.
+  const isSame =
+    before === null || before.sessionId === sessionId || (companys === true && personId !== null);
+  if (!isTask || !isSame) return here;
   const createdAt = before?.createdAt ?? group.now;
   putTask(tx, {
     id: referenceId,

@@ -1,7 +1,8 @@
 // Finds the waiting tasks of this process whose questions have ended. Their calls are made if they were approved, and let go
-// if they were not. A signal wakes the worker as soon as somebody has answered; it looks every second as well.
+// if they were not. Also finds those whose calls run and are to be cancelled. A signal wakes the worker as soon as somebody
+// has answered or cancelled; it looks every second as well.
 
-import { answeredTasks } from '../../store/tasks.ts';
+import { listDueTasks } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
 
 /** A key whose calls find no place must not keep those of others from being found. */
@@ -19,6 +20,8 @@ export interface Holder {
   resume: (taskId: string) => void;
   /** The call will not be made. */
   lose: (taskId: string) => void;
+  /** Cancels the call that runs for the task. It is asked again until the call has ended. */
+  cancel: (taskId: string) => void;
 }
 
 /** The job of the worker. */
@@ -27,8 +30,9 @@ export function answers({ db, processId, now }: Pick<Deps, 'db' | 'processId' | 
   let missing = new Map<string, number>();
   return async (): Promise<void> => {
     const stillMissing = new Map<string, number>();
-    for (const { id, isApproved } of await answeredTasks(db, processId, BATCH)) {
-      if (isApproved === 0) holder.lose(id);
+    for (const { id, state, approvalStatus } of await listDueTasks(db, processId, BATCH)) {
+      if (state === 'begun') holder.cancel(id);
+      else if (approvalStatus !== 'approved') holder.lose(id);
       else if (holder.holds(id)) holder.resume(id);
       else {
         const since = missing.get(id) ?? now();

@@ -1,7 +1,8 @@
 // Records what became of a call whose client was promised to learn it: its outcome, that it does not run any more, and the
 // end of its task, in one transaction. Whoever tells of the end does so after this.
 
-import { endExecution, giveUpExecution } from '../../store/executions.ts';
+import type { Transaction } from '../../store/engine/db.ts';
+import { endExecution, giveUpExecution, giveUpExecutions } from '../../store/executions.ts';
 import { insertOutcomes, type OutcomeRecord } from '../../store/log/outcomes.ts';
 import { endTaskOf, findTaskOfCall } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
@@ -9,28 +10,47 @@ import { giveHint } from '../hints.ts';
 
 export type EndedCall = Omit<OutcomeRecord, 'at'>;
 
-type Storing = Pick<Deps, 'db' | 'now' | 'settings'>;
+type Storing = Pick<Deps, 'db' | 'now' | 'settings' | 'executing'>;
 
-/** Records the outcome of a call that was forwarded. */
-export async function endCall({ db, now, settings }: Storing, ended: EndedCall): Promise<void> {
+/** Records the outcome of a call that was forwarded. One that was given up before stays unknown. */
+export async function endCall({ db, now, settings, executing }: Storing, ended: EndedCall): Promise<void> {
   const at = now();
   const { toolCallId } = ended;
   const task = await db.transaction({}, async tx => {
-    insertOutcomes(tx, [{ ...ended, at }]);
+    // In the order in which calls are given up, so that neither waits for the other.
     endExecution(tx, toolCallId);
+    insertOutcomes(tx, [{ ...ended, at }]);
     endTaskOf(tx, toolCallId, at, at + settings.resultsFor);
     return findTaskOfCall(tx, toolCallId);
   });
+  executing.delete(toolCallId);
   if (task !== null) giveHint(db, 'task', task.id);
 }
 
+/** Gives up calls that a process was to forward: nobody will learn from us whether they ran. Returns how many there were. */
+export async function giveUpCalls(
+  { now, settings }: Pick<Deps, 'now' | 'settings'>,
+  tx: Transaction,
+  processId: string,
+  toolCallIds: readonly string[],
+): Promise<number> {
+  const at = now();
+  const lost = await giveUpExecutions(tx, processId, toolCallIds, at);
+  for (const toolCallId of lost) endTaskOf(tx, toolCallId, at, at + settings.resultsFor);
+  return lost.length;
+}
+
 /** Nobody waits for the answer of this call any more, and nobody knows whether it ran. */
-export async function giveUpCall({ db, now, settings }: Storing, toolCallId: string): Promise<void> {
+export async function giveUpCall(
+  { db, now, settings, executing }: Storing,
+  toolCallId: string,
+): Promise<void> {
   const at = now();
   const task = await db.transaction({}, async tx => {
     await giveUpExecution(tx, toolCallId, at);
     endTaskOf(tx, toolCallId, at, at + settings.resultsFor);
     return findTaskOfCall(tx, toolCallId);
   });
+  executing.delete(toolCallId);
   if (task !== null) giveHint(db, 'task', task.id);
 }

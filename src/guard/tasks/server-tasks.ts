@@ -38,7 +38,7 @@ interface Followed {
  * there is a task under the id of the call.
  */
 export async function followTaskOfServer(
-  { db, vault, now, settings }: Pick<Deps, 'db' | 'vault' | 'now' | 'settings'>,
+  { db, vault, now, settings, executing }: Pick<Deps, 'db' | 'vault' | 'now' | 'settings' | 'executing'>,
   { toolCallId, principal, ttlMs }: Followed,
   serverTask: ServerTask,
 ): Promise<void> {
@@ -62,6 +62,7 @@ export async function followTaskOfServer(
     await releaseExecution(tx, toolCallId);
     return findTaskOfCall(tx, toolCallId);
   });
+  executing.delete(toolCallId);
   if (task !== null) giveHint(db, 'task', task.id);
 }
 

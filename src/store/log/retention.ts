@@ -86,6 +86,7 @@ function taggedEntry({ shadowDecision, ...row }: TaggedRow): TaggedEntry {
 /** For each table, its id column and the condition that a row has ended before a time ($2). */
 const OVER = {
   outcomes: ['tool_call_id', null],
+  executions: ['tool_call_id', null],
   approvals: [
     'id',
     "status <> 'pending' AND expires_at < $2 AND (grant_expires_at IS NULL OR grant_expires_at < $2)",

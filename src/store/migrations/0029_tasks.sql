@@ -17,7 +17,7 @@ CREATE INDEX executions_unknown ON executions (unknown_at, tool_call_id) WHERE u
 CREATE INDEX executions_at ON executions (at);
 -- What a client that knows tasks asks about instead of waiting. The id is that of the approval, or that of the call where a tool
 -- server answered with a task of its own. `state` is `waiting` (the process holds the call), `begun` (tool_call_id has run or
--- runs) or `gone` (nobody holds the call any more).
+-- runs) or `gone` (nobody holds the call any more). `cancel_asked_at`: its client does not want the running call any more.
 CREATE TABLE tasks (
   id text NOT NULL PRIMARY KEY,
   key_id text NOT NULL,
@@ -27,6 +27,7 @@ CREATE TABLE tasks (
   process_id text,
   tool_call_id text,
   server_task_sealed text,
+  cancel_asked_at bigint,
   created_at bigint NOT NULL,
   changed_at bigint NOT NULL,
   known_until bigint NOT NULL

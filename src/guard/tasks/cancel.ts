@@ -1,0 +1,35 @@
+// Cancels a task for its client. A question that people are asked is withdrawn: nobody can answer it any more, and the
+// same call asks anew. A call that runs is cancelled by the process that runs it. What has ended stays as it is.
+
+import { findApproval, withdrawQuestion } from '../../store/approvals.ts';
+import { listSubscribers } from '../../store/deliveries.ts';
+import { askToCancel } from '../../store/tasks.ts';
+import { letDetailsGo, tell } from '../approvals/answer.ts';
+import { votesFor } from '../approvals/votes.ts';
+import type { Deps } from '../deps.ts';
+import { giveHint } from '../hints.ts';
+import { approvalsLock } from '../locks.ts';
+
+/** Whoever calls this has made sure that the task is the client's. */
+export async function cancelTask(deps: Deps, taskId: string): Promise<void> {
+  const { db, now } = deps;
+  if (!(await withdrawn(deps, taskId)) && !(await askToCancel(db, taskId, now()))) return;
+  // The process that holds the call lets it go, and the one that runs it cancels it.
+  db.wake();
+  void giveHint(db, 'task', taskId);
+}
+
+/** False if people are not asked any more. An answer and this exclude each other: the first of them counts. */
+async function withdrawn(deps: Deps, referenceId: string): Promise<boolean> {
+  const asked = await findApproval(deps.db, referenceId);
+  if (asked?.status !== 'pending') return false;
+  const approval = await deps.db.transaction({ exclusive: [approvalsLock(asked.keyId)] }, async tx => {
+    const now = deps.now();
+    const ended = await withdrawQuestion(tx, referenceId, now);
+    if (ended !== null) tell(tx, await listSubscribers(tx), ended, now, await votesFor(tx, [ended]));
+    return ended;
+  });
+  if (approval === null) return false;
+  letDetailsGo(deps, approval);
+  return true;
+}
