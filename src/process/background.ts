@@ -23,6 +23,7 @@ import { forgetTokens } from '../guard/people/oauth-tokens.ts';
 import { forgetRequests } from '../guard/rate-limit.ts';
 import { answers, type Holder } from '../guard/tasks/answered.ts';
 import { giveUpAbandoned } from '../guard/tasks/server-tasks.ts';
+import { strays } from '../guard/tasks/strays.ts';
 import { lookAtSome } from '../guard/tool-servers/looks.ts';
 import type { Services } from '../http/serving/services.ts';
 import { resumeCall } from '../mcp/tasks/resumed-call.ts';
@@ -69,6 +70,7 @@ function createWorker(config: Config, services: Services, url: string, print: Pr
     () => deps.details.tend(),
     async () => deps.results.tend(),
     answers(deps, taskHolder(services)),
+    strays(deps),
     notifications(deps, { ...config, publicUrl: url, rules, slack, print }, notified),
     ...(slack === null ? [] : [messageChanges(deps, { slack, publicUrl: url }, changed)]),
     deliveries(deps, rules, attempt => metrics.delivered(attempt.error === null), tracer),
@@ -83,6 +85,7 @@ function taskHolder({ mcp }: Services): Holder {
     holds: id => calls.has(id),
     resume: id => runs.begin(id, cancel => resumeCall(mcp, id, cancel)),
     lose: id => calls.lose(id),
+    cancel: id => runs.cancel(id),
   };
 }
 

@@ -12,7 +12,7 @@ export interface TaskMark {
 }
 
 /** Of those that are known at this time. */
-export function markTasks(db: Queries, ids: readonly string[], now: number): Promise<TaskMark[]> {
+export function listTaskMarks(db: Queries, ids: readonly string[], now: number): Promise<TaskMark[]> {
   return db.all(
     `SELECT t.id,
        t.state || ' ' || t.changed_at || ' ' || COALESCE(a.status, '') || ' ' || COALESCE(o.outcome, '') AS mark,

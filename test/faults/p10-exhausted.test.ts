@@ -125,8 +125,8 @@ class Bench {
     const vault = new Vault(new Uint8Array(32));
     const details = new HeldDetails({ db, vault, now }, 0);
     const results = new HeldResults({ db, vault, now, mayGive: async () => false }, 0);
-    const deps: Deps = { processId: 'p10', db, vault, settings, now, details, results };
-          executing: new Set(),
+    const executing = new Set<string>();
+    const deps: Deps = { processId: 'p10', executing, db, vault, settings, now, details, results };
     const rules = { allowPrivate: true };
     const notify = {
       publicUrl: 'http://127.0.0.1',

@@ -3,7 +3,7 @@
 
 import type { Deps } from '../../guard/deps.ts';
 import { onHint } from '../../guard/hints.ts';
-import { markTasks, type TaskMark } from '../../store/task-marks.ts';
+import { listTaskMarks, type TaskMark } from '../../store/task-marks.ts';
 
 const POLL_MS = 1000;
 /** The shortest time between two reads, however much is signalled. */
@@ -82,7 +82,7 @@ export class TaskWatch {
     for (let at = 0; at < ids.length; at += PAGE) {
       const page = ids.slice(at, at + PAGE);
       const now = this.#deps.now();
-      const marks = await markTasks(this.#deps.db, page, now);
+      const marks = await listTaskMarks(this.#deps.db, page, now);
       const found = new Map(marks.map(each => [each.id, written(each, now)]));
       for (const id of page) this.#compare(id, found.get(id) ?? 'unknown');
     }
