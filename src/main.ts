@@ -166,6 +166,7 @@ async function shut({ mcp, feed, checks }: Services, doors: readonly Door[], gra
   const stopped = doors.map(door => door.stop());
   // These streams have no end of their own, so they would hold up the stop.
   mcp.mcpSessions.endStreams();
+  mcp.tasks.subscriptions.end();
   const tasksEnded = mcp.tasks.runs.stop(graceMs, () => mcp.hub.giveUp());
   await Promise.all([feed.close(), tasksEnded, ...stopped]);
   mcp.tasks.calls.close();

@@ -23,6 +23,7 @@ import { readHeaderValue } from './schema.ts';
 import type { ClientRequest, McpServices } from './services.ts';
 import { elicitsUrl } from './sign-in-answer.ts';
 import { declaresTasks, TASKS_EXTENSION } from './tasks/declared.ts';
+import { listenToTasks, taskIdsIn } from './tasks/listen.ts';
 import { answerAboutTask, isTaskMethod, TASK_METHODS } from './tasks/methods.ts';
 
 /**
@@ -52,6 +53,8 @@ export async function answerModern(
     return answerCall(services, asked, message, { modern: true, tasks, ...options });
   }
   if (isTaskMethod(method)) return complete(id, await answerAboutTask(services, asked, message), false);
+  const listensTo = method === 'subscriptions/listen' ? taskIdsIn(message) : null;
+  if (listensTo !== null) return listenToTasks(services, asked, message, listensTo);
   await asked.confirm();
   if (method === 'server/discover') return complete(id, await discovered(services, asked.principal), true);
   if (method === 'tools/list') return complete(id, await toolsOf(services, asked), true);

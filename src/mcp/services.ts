@@ -19,6 +19,7 @@ import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
 import type { McpSessions } from './mcp-sessions.ts';
 import type { SharedWork } from './shared-work.ts';
+import type { TaskSubscriptions } from './tasks/listen.ts';
 import type { TaskRuns } from './tasks/task-runs.ts';
 
 /** What is held beside what the client of a waiting call sent. The credential itself is not kept. */
@@ -34,6 +35,8 @@ export interface TaskServices {
   calls: HeldCalls<Waiting>;
   /** Those that this process makes because they were approved. */
   runs: TaskRuns;
+  /** The clients that listen to their tasks here. */
+  subscriptions: TaskSubscriptions;
   /** How often a key may ask about tasks. */
   requests: RateLimit;
   /** Whether clients of a key that know tasks get them. */

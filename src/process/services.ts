@@ -34,7 +34,9 @@ import { Hub } from '../mcp/hub.ts';
 import { Listing } from '../mcp/listing.ts';
 import { McpSessions } from '../mcp/mcp-sessions.ts';
 import type { TaskServices } from '../mcp/services.ts';
+import { TaskSubscriptions } from '../mcp/tasks/listen.ts';
 import { TaskRuns } from '../mcp/tasks/task-runs.ts';
+import { TaskWatch } from '../mcp/tasks/task-watch.ts';
 import type { Upstream } from '../mcp/upstream.ts';
 import { detailsFamilies } from '../metrics/details.ts';
 import { Metrics } from '../metrics/metrics.ts';
@@ -210,6 +212,9 @@ function taskServices(config: Config, deps: Deps, log: Log): TaskServices {
       failed('it could not be recorded that the call of a task is not held any more'),
     ),
     runs: new TaskRuns(failed('the call of a task, or its end, is tried again')),
+    subscriptions: new TaskSubscriptions(
+      new TaskWatch(deps, failed('tasks could not be read for those who listen to them')),
+    ),
     requests: new RateLimit(
       TASK_REQUESTS_PER_MINUTE,
       isEmbedded(config) ? null : deps.db,

@@ -14,7 +14,8 @@ import {
   type RpcRequest,
   resultMessage,
 } from '../protocol.ts';
-import type { ClientRequest } from '../services.ts';
+import type { ClientRequest, McpServices } from '../services.ts';
+import { admitTasks, currentTask } from './methods.ts';
 import type { TaskWatch } from './task-watch.ts';
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
@@ -29,7 +30,7 @@ const KEEP_ALIVE_MS = 5000;
 const ENDED = ['completed', 'failed', 'cancelled'];
 
 /** What tasks/get would answer, without `resultType`; null: the credential has no such task. */
-export type ReadTask = (asked: ClientRequest, taskId: string) => Promise<JsonObject | null>;
+export type ReadTask = (taskId: string) => Promise<JsonObject | null>;
 
 /** The tasks that a request for a subscription names; null if it is not about tasks. */
 export function taskIdsIn({ params }: Pick<RpcRequest, 'params'>): string[] | null {
@@ -46,22 +47,37 @@ export function taskIdsIn({ params }: Pick<RpcRequest, 'params'>): string[] | nu
 
 const isId = (id: unknown): id is string => typeof id === 'string' && id.length <= MAX_ID_CHARS;
 
+/** Answers a subscription to tasks. */
+export async function listenToTasks(
+  services: McpServices,
+  asked: ClientRequest,
+  { id, params }: RpcRequest,
+  taskIds: readonly string[],
+): Promise<Response> {
+  await admitTasks(services, asked, params);
+  if (!(asked.request.headers.get('accept') ?? '').includes('text/event-stream'))
+    throw new RpcError(CODES.invalidRequest, 'Invalid request: the answer is a stream of events.', {
+      status: 406,
+    });
+  return services.tasks.subscriptions.open(asked, id, taskIds, taskId =>
+    currentTask(services, asked, taskId),
+  );
+}
+
 /** The open subscriptions of this process. */
 export class TaskSubscriptions {
   readonly #watch: TaskWatch;
-  readonly #read: ReadTask;
   readonly #open = new Set<Subscription>();
   #ending = false;
 
-  constructor(watch: TaskWatch, read: ReadTask) {
+  constructor(watch: TaskWatch) {
     this.#watch = watch;
-    this.#read = read;
   }
 
   /** Tasks that are unknown, and those of others, are left out of what the client is told to get. */
-  async open(asked: ClientRequest, id: Id, taskIds: readonly string[]): Promise<Response> {
+  async open(asked: ClientRequest, id: Id, taskIds: readonly string[], read: ReadTask): Promise<Response> {
     this.#refuseTooMany(asked.principal.keyId);
-    const subscription = new Subscription(asked, id, this.#watch, this.#read, () =>
+    const subscription = new Subscription(asked, id, this.#watch, read, () =>
       this.#open.delete(subscription),
     );
     this.#open.add(subscription);
@@ -120,7 +136,7 @@ class Subscription {
   /** Finds out which of the tasks are the credential's. */
   async begin(taskIds: readonly string[]): Promise<void> {
     const own: string[] = [];
-    for (const taskId of taskIds) if ((await this.#read(this.#asked, taskId)) !== null) own.push(taskId);
+    for (const taskId of taskIds) if ((await this.#read(taskId)) !== null) own.push(taskId);
     const changed = (taskId: string) => {
       this.#changed.add(taskId);
       this.#wake();
@@ -194,7 +210,7 @@ class Subscription {
   async #news(taskId: string): Promise<Paced | null> {
     this.#changed.delete(taskId);
     if (!this.#tasks.has(taskId)) return null;
-    const task = await this.#read(this.#asked, taskId);
+    const task = await this.#read(taskId);
     if (task === null) {
       this.#forget(taskId);
       return null;

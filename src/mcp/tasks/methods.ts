@@ -24,7 +24,7 @@ export async function answerAboutTask(
   const { taskId } = params;
   if (typeof taskId !== 'string')
     throw new RpcError(CODES.invalidParams, 'Invalid params: "taskId" is a string.');
-  const task = await readTask(services.tasks.deps, asked.principal, taskId);
+  const task = await currentTask(services, asked, taskId);
   if (task === null) throw unknownTask();
   switch (method as TaskMethod) {
     case 'tasks/get':
@@ -34,6 +34,15 @@ export async function answerAboutTask(
     case 'tasks/cancel':
       return {};
   }
+}
+
+/** What a task has come to; null if the credential has no such task. */
+export function currentTask(
+  { tasks }: Pick<McpServices, 'tasks'>,
+  { principal }: Pick<ClientRequest, 'principal'>,
+  taskId: string,
+): Promise<JsonObject | null> {
+  return readTask(tasks.deps, principal, taskId);
 }
 
 /** Throws unless the client may ask about tasks now. */

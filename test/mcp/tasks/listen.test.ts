@@ -137,6 +137,7 @@ describe('the ids of a subscription', () => {
 class Client {
   readonly subscriptions: TaskSubscriptions;
   revoked = false;
+  readonly #read: ReadTask;
   readonly #rations = new Rations();
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #text = '';
@@ -145,7 +146,8 @@ class Client {
     const failed = (error: unknown) => {
       throw error;
     };
-    this.subscriptions = new TaskSubscriptions(new TaskWatch(depsAt(db), failed), reading(db));
+    this.#read = reading(db);
+    this.subscriptions = new TaskSubscriptions(new TaskWatch(depsAt(db), failed));
   }
 
   get held(): number {
@@ -163,7 +165,7 @@ class Client {
       reading: () => {},
       waiting: () => {},
     } as unknown as ClientRequest;
-    const { body } = await this.subscriptions.open(asked, 7, taskIds);
+    const { body } = await this.subscriptions.open(asked, 7, taskIds, this.#read);
     this.#reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     this.#text = '';
   }
@@ -199,7 +201,7 @@ class Client {
 
 /** A task as the store has it. */
 function reading(db: Db): ReadTask {
-  return async (_, taskId) => {
+  return async taskId => {
     const found = await tasks.findTask(db, taskId);
     if (found === null) return null;
     if (found.outcome === null) return { taskId, status: 'working' };

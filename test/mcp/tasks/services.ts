@@ -4,13 +4,16 @@ import type { Deps } from '../../../src/guard/deps.ts';
 import { RateLimit } from '../../../src/guard/rate-limit.ts';
 import { HeldCalls } from '../../../src/guard/tasks/held-calls.ts';
 import type { TaskServices } from '../../../src/mcp/services.ts';
+import { TaskSubscriptions } from '../../../src/mcp/tasks/listen.ts';
 import { TaskRuns } from '../../../src/mcp/tasks/task-runs.ts';
+import { TaskWatch } from '../../../src/mcp/tasks/task-watch.ts';
 
 export function taskServicesOf(deps: Deps): TaskServices {
   return {
     deps,
     calls: new HeldCalls(deps, 1 << 20, () => {}),
     runs: new TaskRuns(() => {}),
+    subscriptions: new TaskSubscriptions(new TaskWatch(deps, () => {})),
     requests: new RateLimit(600, null),
     areOnFor: async () => true,
   };
