@@ -19,7 +19,7 @@ import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
 import type { McpSessions } from './mcp-sessions.ts';
 import type { SharedWork } from './shared-work.ts';
-import type { TaskSubscriptions } from './tasks/listen.ts';
+import type { TaskSubscriptions } from './tasks/subscriptions.ts';
 import type { TaskRuns } from './tasks/task-runs.ts';
 
 /** What is held beside what the client of a waiting call sent. The credential itself is not kept. */

@@ -34,7 +34,7 @@ import { Hub } from '../mcp/hub.ts';
 import { Listing } from '../mcp/listing.ts';
 import { McpSessions } from '../mcp/mcp-sessions.ts';
 import type { TaskServices } from '../mcp/services.ts';
-import { TaskSubscriptions } from '../mcp/tasks/listen.ts';
+import { TaskSubscriptions } from '../mcp/tasks/subscriptions.ts';
 import { TaskRuns } from '../mcp/tasks/task-runs.ts';
 import { TaskWatch } from '../mcp/tasks/task-watch.ts';
 import type { Upstream } from '../mcp/upstream.ts';

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'bun:test';
 import { GuardError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { Rations } from '../../../src/guard/rations/rations.ts';
-import type { ClientRequest } from '../../../src/mcp/services.ts';
-import { type ReadTask, TaskSubscriptions, taskIdsIn } from '../../../src/mcp/tasks/listen.ts';
+import { taskIdsIn } from '../../../src/mcp/tasks/listen.ts';
+import { type Listener, type ReadTask, TaskSubscriptions } from '../../../src/mcp/tasks/subscriptions.ts';
 import { TaskWatch } from '../../../src/mcp/tasks/task-watch.ts';
 import type { Db } from '../../../src/store/engine/db.ts';
 import { insertOutcomes } from '../../../src/store/log/outcomes.ts';
@@ -155,16 +155,16 @@ class Client {
   }
 
   async listen(taskIds: string[]): Promise<void> {
-    const asked = {
+    const asked: Listener = {
       request: new Request('http://127.0.0.1/mcp'),
-      principal: { kind: 'key', keyId: 'key-1', sessionId: null, scope: null },
+      principal: { keyId: 'key-1' },
       ration: this.#rations.answer('key-1'),
       confirm: async () => {
         if (this.revoked) throw new GuardError('unauthenticated', 'revoked');
       },
       reading: () => {},
       waiting: () => {},
-    } as unknown as ClientRequest;
+    };
     const { body } = await this.subscriptions.open(asked, 7, taskIds, this.#read);
     this.#reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     this.#text = '';

@@ -4,7 +4,7 @@ import type { Deps } from '../../../src/guard/deps.ts';
 import { RateLimit } from '../../../src/guard/rate-limit.ts';
 import { HeldCalls } from '../../../src/guard/tasks/held-calls.ts';
 import type { TaskServices } from '../../../src/mcp/services.ts';
-import { TaskSubscriptions } from '../../../src/mcp/tasks/listen.ts';
+import { TaskSubscriptions } from '../../../src/mcp/tasks/subscriptions.ts';
 import { TaskRuns } from '../../../src/mcp/tasks/task-runs.ts';
 import { TaskWatch } from '../../../src/mcp/tasks/task-watch.ts';
 
