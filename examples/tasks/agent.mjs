@@ -48,29 +48,35 @@ const TOOL = 'tickets__file_ticket';
 const fileTicket = title => ask('tools/call', { name: TOOL, arguments: { title } }, TOOL);
 const getTask = taskId => ask('tasks/get', { taskId }, taskId);
 
-/** Asks until the task has ended. */
+/** Asks until the task has ended. A service that cannot be reached is asked again later: it may be started anew. */
 async function ended(task) {
   while (task.status === 'working') {
-    await sleep(Math.min(task.pollIntervalMs ?? 5000, 5000));
-    task = await getTask(task.taskId);
+    await sleep(task.pollIntervalMs ?? 5000);
+    task = await getTask(task.taskId).catch(error => {
+      if (error instanceof TypeError) return task;
+      throw error;
+    });
   }
   return task;
 }
 
+const say = text => console.log(`Agent: ${text}`);
 const textOf = ({ content }) => content.map(each => each.text).join('\n');
 
-const [first, second] = process.argv.slice(2);
-const answer = first === '--task' ? await getTask(second) : await fileTicket(first ?? 'Mend the build');
+async function follow(begun, title) {
+  say(`task ${begun.taskId} is ${begun.status}. ${begun.statusMessage ?? ''}`);
+  const { status, result, error } = await ended(begun);
+  if (status === 'completed') return say(textOf(result));
+  say(`the task is ${status}. ${error?.message ?? ''}`);
+  // The service has lost the call. It is still approved, for one call.
+  if (error?.message.endsWith('call again') && title !== undefined) say(textOf(await fileTicket(title)));
+}
 
-if (first !== '--task' && answer.resultType !== 'task') {
-  // The policy allowed or denied the call at once.
-  console.log(`Agent: ${textOf(answer)}`);
-} else {
-  console.log(`Agent: task ${answer.taskId} is ${answer.status}. ${answer.statusMessage ?? ''}`.trimEnd());
-  const task = await ended(answer);
-  if (task.status === 'completed') console.log(`Agent: ${textOf(task.result)}`);
-  else
-    console.log(
-      `Agent: the task is ${task.status}. ${task.error?.message ?? task.statusMessage ?? ''}`.trimEnd(),
-    );
+const [first = 'Mend the build', id] = process.argv.slice(2);
+if (first === '--task') await follow(await getTask(id));
+else {
+  const answer = await fileTicket(first);
+  // Without a task, the policy has allowed or denied the call at once.
+  if (answer.resultType === 'task') await follow(answer, first);
+  else say(textOf(answer));
 }
