@@ -143,9 +143,8 @@ class Client {
   #text = '';
 
   constructor(db: Db) {
-    const failed = (error: unknown) => {
-      throw error;
-    };
+    // The store may be closed while it is read for the last time.
+    const failed = () => {};
     this.#read = reading(db);
     this.subscriptions = new TaskSubscriptions(new TaskWatch(depsAt(db), failed));
   }
