@@ -4,15 +4,12 @@
 /** How long it takes until the end of a call is recorded again that could not be. */
 const AGAIN_MS = 1000;
 
-interface Run {
-  cancel: AbortController;
-  done: Promise<void>;
-}
-
 export class TaskRuns {
   readonly #failed: (error: unknown) => void;
+  /** What cancels the call of a task, by the id of the task. */
+  readonly #cancels = new Map<string, AbortController>();
   /** By the id of the task. */
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new Map<string, Promise<void>>();
   /** What has to be recorded and could not be yet. */
   readonly #owed = new Set<Promise<void>>();
   #isOver = false;
@@ -31,15 +28,27 @@ export class TaskRuns {
   begin(taskId: string, run: (cancel: AbortController) => Promise<void>): void {
     if (this.#isOver || this.#runs.has(taskId)) return;
     const cancel = new AbortController();
+    const unfollow = this.follow(taskId, cancel);
     const done = run(cancel)
       .catch(this.#failed)
-      .finally(() => this.#runs.delete(taskId));
-    this.#runs.set(taskId, { cancel, done });
+      .finally(() => {
+        unfollow();
+        this.#runs.delete(taskId);
+      });
+    this.#runs.set(taskId, done);
+  }
+
+  /** A call that runs for a task can be cancelled by its id, until the function is called that this returns. */
+  follow(taskId: string, cancel: AbortController): () => void {
+    this.#cancels.set(taskId, cancel);
+    return () => {
+      if (this.#cancels.get(taskId) === cancel) this.#cancels.delete(taskId);
+    };
   }
 
   /** Cancels the call of a task at its tool server. */
   cancel(taskId: string): void {
-    this.#runs.get(taskId)?.cancel.abort();
+    this.#cancels.get(taskId)?.abort();
   }
 
   /** Tries until it succeeds. Resolves after the first attempt: true if that did. */
@@ -72,9 +81,8 @@ export class TaskRuns {
    */
   async stop(graceMs: number, giveUp: () => void): Promise<void> {
     this.#isOver = true;
-    const all = () => Promise.all(Array.from(this.#runs.values(), ({ done }) => done));
     const late = setTimeout(giveUp, graceMs);
-    await all();
+    await Promise.all(this.#runs.values());
     clearTimeout(late);
     await Promise.all(this.#owed);
   }

@@ -32,9 +32,12 @@ async function forwardTracked(
   tool: KnownTool,
   verdict: Verdict,
 ): Promise<JsonObject> {
+  const { freedTask } = verdict;
   const ended: EndedCall[] = [];
   let result: JsonObject | null = null;
   let failure: unknown = null;
+  // The client of this very call repeated one that is a task, and may cancel it as such.
+  const unfollow = freedTask === undefined ? () => {} : services.tasks.runs.follow(freedTask, call.cancel);
   try {
     result = await forward(services, call, tool, verdict, each => ended.push(each));
   } catch (error) {
@@ -42,7 +45,8 @@ async function forwardTracked(
     // When the service stops, nobody learns any more whether the call ran.
     if (error instanceof GivenUp) ended.length = 0;
   }
-  const isKept = call.resumes !== undefined || verdict.freedTask !== undefined;
+  unfollow();
+  const isKept = call.resumes !== undefined || freedTask !== undefined;
   if (isKept)
     hold(services, verdict, result === null ? { error: asError(failure) } : { result: asFinal(result) });
   await recordEnd(services, verdict, ended[0]);

@@ -1,0 +1,190 @@
+// What a task says when the process that held its call, or waited for its answer, has ended; and that another replica knows
+// as much of a task as the one that holds its call.
+
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { newDataDir, until } from '../../support/faults.ts';
+import { connect, outcomesOf, RecordingUpstream } from '../../support/mcp.ts';
+import { engines, startService, type TestService } from '../../support/service.ts';
+import { TasksClient } from '../../support/tasks.ts';
+
+const RULES = [{ tool: '*', action: 'require_approval' as const }];
+const GONE = 'Approved, but the call is no longer held: call again';
+const LOST = 'It ran, but its result is no longer held';
+const UNKNOWN = 'It is not known whether this call ran';
+/** A process that has died is noticed this soon; the rest is for a machine that is busy. */
+const NOTICED_MS = 30_000;
+
+/** Calls that the tool server keeps open until the test lets them go on. */
+const slow = new Map<string, PromiseWithResolvers<void>>();
+const upstream = new RecordingUpstream({
+  onCall: async ({ params: { arguments: args } }) => {
+    await slow.get(args.n)?.promise;
+    return said(args.n);
+  },
+});
+const said = (n: string) => ({ content: [{ type: 'text', text: `did ${n}` }] });
+const ranWith = (n: string) => upstream.calls.filter(each => each.params.arguments?.n === n).length;
+const failedWith = (message: string) => ({
+  status: 'failed',
+  statusMessage: message,
+  error: { code: -32603, message },
+});
+afterAll(() => upstream.stop());
+
+interface Made {
+  key: string;
+  keyId: string;
+}
+
+async function newKey(service: TestService): Promise<Made> {
+  const made = await service.newKey(RULES);
+  await connect(service, made.keyId, 'up', upstream.url);
+  return made;
+}
+
+/** A call that waits. */
+async function asked(client: TasksClient, n: string = crypto.randomUUID()) {
+  const { result, text } = await client.call('up__echo', { n });
+  if (result?.resultType !== 'task') throw new Error(`it is no task: ${text}`);
+  return { taskId: result.taskId as string, n };
+}
+
+async function approve(service: TestService, { taskId }: { taskId: string }): Promise<void> {
+  const { status } = await service.admin('POST', `/approvals/${taskId}/resolve`, { action: 'approve' });
+  expect(status).toBe(200);
+}
+
+/** A call that was approved and has reached the tool server, which keeps it. */
+async function running(client: TasksClient) {
+  const n = crypto.randomUUID();
+  slow.set(n, Promise.withResolvers());
+  const task = await asked(client, n);
+  await approve(client.service, task);
+  await until('it has arrived', () => ranWith(n) === 1);
+  return { ...task, goOn: () => slow.get(n)?.resolve() };
+}
+
+/** The task is approved and gone, and the same call is freed by the approval. */
+async function isGone(client: TasksClient, task: { taskId: string; n: string }): Promise<void> {
+  expect((await client.get(task.taskId)).result.status).toBe('working');
+  await approve(client.service, task);
+  expect(await client.ends(task.taskId)).toMatchObject(failedWith(GONE));
+  expect((await client.call('up__echo', { n: task.n })).result).toMatchObject(said(task.n));
+  expect(ranWith(task.n)).toBe(1);
+  expect((await client.get(task.taskId)).result).toMatchObject(failedWith(GONE));
+}
+
+describe('one service that starts again', () => {
+  let service: TestService;
+  let made: Made;
+  const client = () => new TasksClient(service, made.key);
+  beforeAll(async () => {
+    service = await startService({ dataDir: newDataDir() });
+    made = await newKey(service);
+  });
+  afterAll(async () => {
+    await service.close();
+    rmSync(service.dataDir, { recursive: true, force: true });
+  });
+
+  async function again(env: Record<string, string> = {}): Promise<void> {
+    const { dataDir, databaseUrl } = service;
+    service = await startService({ dataDir, databaseUrl, env });
+  }
+
+  test('a clean stop waits for calls that run, and lets go of those that wait', async () => {
+    const waits = await asked(client());
+    const runs = await running(client());
+    const stopped = service.kill('SIGTERM');
+    await until('it takes no more requests', () =>
+      fetch(service.url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    runs.goOn();
+    expect(await stopped).toBe(0);
+    await again();
+    expect(await outcomesOf(service, made.keyId)).toEqual(['ok']);
+    expect((await client().get(runs.taskId)).result).toMatchObject(failedWith(LOST));
+    await isGone(client(), waits);
+  });
+
+  test('a service that was killed does not know whether its call ran, and makes none that waited', async () => {
+    const waits = await asked(client());
+    const runs = await running(client());
+    await service.kill();
+    runs.goOn();
+    await again();
+    expect(await client().ends(runs.taskId, NOTICED_MS)).toMatchObject(failedWith(UNKNOWN));
+    expect(ranWith(runs.n)).toBe(1);
+    expect(await outcomesOf(service, made.keyId)).toContain('outcome_unknown');
+    await isGone(client(), waits);
+  });
+
+  test('without room for calls, a task says so when it is approved', async () => {
+    await service.kill('SIGTERM');
+    await again({ TOOLGATE_TASKS_MEMORY: '0' });
+    await isGone(client(), await asked(client()));
+  });
+});
+
+describe.if((await engines()).includes('postgres'))('two replicas', () => {
+  const dataDirs = [newDataDir(), newDataDir()];
+  let one: TestService;
+  let two: TestService;
+  let made: Made;
+  beforeAll(async () => {
+    one = await startService({ engine: 'postgres', dataDir: dataDirs[0] as string });
+    two = await startService({ databaseUrl: one.databaseUrl, dataDir: dataDirs[1] as string });
+    made = await newKey(one);
+  });
+  afterAll(async () => {
+    await Promise.all([one.close(), two.close()]);
+    for (const each of dataDirs) rmSync(each, { recursive: true, force: true });
+  });
+
+  test('a call on one is approved and asked for on the other, and runs once', async () => {
+    const client = new TasksClient(one, made.key);
+    const task = await asked(client);
+    expect((await client.at(two).get(task.taskId)).result.status).toBe('working');
+    await approve(two, task);
+    const ended = await client.at(two).ends(task.taskId);
+    expect(ended).toMatchObject({ status: 'completed', result: said(task.n) });
+    expect((await client.get(task.taskId)).result).toEqual(ended);
+    expect(ranWith(task.n)).toBe(1);
+  });
+
+  test('the same call on another replica is the same task, which that one then holds', async () => {
+    const client = new TasksClient(one, made.key);
+    const task = await asked(client);
+    expect((await asked(client.at(two), task.n)).taskId).toBe(task.taskId);
+    await approve(one, task);
+    expect(await client.ends(task.taskId)).toMatchObject({ status: 'completed', result: said(task.n) });
+    expect(ranWith(task.n)).toBe(1);
+  });
+
+  test('a call that is repeated before its holder makes it is made for the task as well', async () => {
+    const client = new TasksClient(one, made.key);
+    const task = await asked(client);
+    one.process.kill('SIGSTOP');
+    await approve(two, task);
+    expect((await client.at(two).call('up__echo', { n: task.n })).result).toMatchObject(said(task.n));
+    one.process.kill('SIGCONT');
+    for (const each of [client, client.at(two)])
+      expect(await each.ends(task.taskId)).toMatchObject({ status: 'completed', result: said(task.n) });
+    expect(ranWith(task.n)).toBe(1);
+  });
+
+  test('the other replica notices that one was killed', async () => {
+    const client = new TasksClient(two, made.key);
+    const waits = await asked(client.at(one));
+    const runs = await running(client.at(one));
+    await one.kill();
+    runs.goOn();
+    expect(await client.ends(runs.taskId, NOTICED_MS)).toMatchObject(failedWith(UNKNOWN));
+    await isGone(client, waits);
+    expect(ranWith(runs.n)).toBe(1);
+  });
+});
