@@ -2,6 +2,7 @@
 // and a key can send only so many of them in a minute.
 
 import type { JsonObject } from '../../core/wire/json.ts';
+import { cancelTask } from '../../guard/tasks/cancel.ts';
 import { CODES, RpcError, type RpcRequest } from '../protocol.ts';
 import type { ClientRequest, McpServices } from '../services.ts';
 import { declaresTasks, tasksNotDeclared } from './declared.ts';
@@ -32,6 +33,7 @@ export async function answerAboutTask(
     case 'tasks/update':
       return {};
     case 'tasks/cancel':
+      await cancelTask(services.tasks.deps, taskId);
       return {};
   }
 }

@@ -2,7 +2,7 @@
 // often as wanted; denied, timed out and cancelled it says so; and nobody else learns that it exists.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { sql } from '../../support/faults.ts';
+import { sql, until } from '../../support/faults.ts';
 import { auditOf, connect, error, type Heard, outcomesOf, RecordingUpstream } from '../../support/mcp.ts';
 import { type Engine, engines, startService, type TestService } from '../../support/service.ts';
 import { DECLARED, TasksClient } from '../../support/tasks.ts';
@@ -17,7 +17,8 @@ const RESULTS = [{ tool: 'up__*', hide: { pattern: 'SECRET-[0-9]+', as: 'secret'
 const upstream = new RecordingUpstream({
   tools: TOOLS,
   onCall: heard => {
-    const { n, fails, says } = heard.params.arguments;
+    const { n, fails, says, waits } = heard.params.arguments;
+    if (waits === true) return new Promise(() => {});
     return fails === true ? error(heard, -32000, 'no') : said(says ?? `did ${n}`);
   },
 });
@@ -177,6 +178,32 @@ describe.each(await engines())('%s', (engine: Engine) => {
     }
     const { capabilities } = (await without.request('server/discover')).result;
     expect(capabilities.extensions).toBeUndefined();
+  });
+
+  test('a cancelled task that waits withdraws its question, and the same call asks anew', async () => {
+    const { taskId, n } = await asked();
+    const { result } = await client.cancel(taskId);
+    expect(result).toEqual({ resultType: 'complete' });
+    expect(await client.ends(taskId)).toMatchObject({ status: 'cancelled' });
+    const late = await service.admin('POST', `/approvals/${taskId}/resolve`, { action: 'approve' });
+    expect(late.status).toBe(409);
+    expect((await service.admin('GET', `/approvals/${taskId}`)).body.status).toBe('withdrawn');
+    expect((await client.cancel(taskId)).result).toEqual(result);
+    expect((await asked({ n })).taskId).not.toBe(taskId);
+    expect(callsWith(n)).toEqual([]);
+  });
+
+  test('a cancelled task that runs is cancelled at the tool server, once', async () => {
+    const { taskId, n } = await asked({ waits: true });
+    await answer(taskId, 'approve');
+    await until('it has arrived', () => callsWith(n).length === 1);
+    expect((await client.get(taskId)).result.status).toBe('working');
+    await client.cancel(taskId);
+    expect(await client.ends(taskId)).toMatchObject({ status: 'cancelled' });
+    const cancelled = () => upstream.of('notifications/cancelled').length > 0;
+    await until('the tool server knows', () => callsWith(n)[0]?.signal.aborted === true || cancelled());
+    expect((await outcomesOf(service, keyId)).at(-1)).toBe('cancelled');
+    expect((await client.cancel(taskId)).result).toEqual({ resultType: 'complete' });
   });
 
   test('a header that names another task is refused, and methods that are gone are unknown', async () => {
