@@ -167,6 +167,7 @@ async function shut({ mcp, feed, checks }: Services, doors: readonly Door[], gra
   // These streams have no end of their own, so they would hold up the stop.
   mcp.mcpSessions.endStreams();
   mcp.tasks.subscriptions.end();
+  mcp.awaited.giveUp();
   const tasksEnded = mcp.tasks.runs.stop(graceMs, () => mcp.hub.giveUp());
   await Promise.all([feed.close(), tasksEnded, ...stopped]);
   mcp.tasks.calls.close();

@@ -72,7 +72,7 @@ export function answerCall(
       else stream.close();
     };
     const context = { span, id, protocolVersion };
-    const client = { principal, run: run ?? mcpSessionId, modern, elicitsUrl, tasks, logLevel };
+    const client = { principal, run: run ?? mcpSessionId, mcpSessionId, modern, elicitsUrl, tasks, logLevel };
     callTool(services, { ...client, params, startedAt, cancel, ration, onNotification, context }).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {

@@ -6,20 +6,22 @@ import type { Span } from '../core/wire/span.ts';
 import { ServerChanged } from '../guard/check/facts.ts';
 import type { CheckRequest, Verdict } from '../guard/check/request.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
+import { waitingAnswer, waitsHere } from './approve-here.ts';
 import { checkedOf, inputOf } from './call-input.ts';
 import type { CallSlot } from './call-slots.ts';
 import { calledTool, type KnownTool } from './known-tool.ts';
+import { takeOwnAnswers } from './own-questions.ts';
 import { CODES, MAX_REPEATED, REFERENCE_META, RpcError } from './protocol.ts';
-import { takeSignInAnswer, untilSignedIn } from './sign-in-answer.ts';
+import { untilSignedIn } from './sign-in-answer.ts';
 import { forwardAndTell } from './tasks/tracked-call.ts';
 import { waitingTask } from './tasks/waiting-call.ts';
 import { type Begun, type Call, type CallServices, TOOLS_CALL } from './tool-call.ts';
 import { beginMcpSpan, withinSpan } from './tracing.ts';
-import { errorResult, pendingResult, referenceIn, refusal } from './translate.ts';
+import { errorResult, referenceIn, refusal } from './translate.ts';
 
 /** Returns the result for the client, or throws an RpcError. A GuardError means that there was no verdict. */
 export async function callTool(services: CallServices, asked: Call): Promise<JsonObject> {
-  const answered = takeSignInAnswer(asked.params);
+  const answered = takeOwnAnswers(asked.params);
   const call = answered === null ? asked : { ...asked, ...answered };
   const { name } = call.params;
   if (typeof name !== 'string')
@@ -126,7 +128,7 @@ async function checkAndForward(
   // A slot is taken before the check, so that a call that cannot be forwarded spends no approval.
   const slot = taken(services, tool, call.ration);
   if (slot.none !== undefined && call.resumes !== undefined) throw new NoPlaceYet();
-  if (tool.unsigned !== undefined && call.answer === 'accept') {
+  if (tool.unsigned !== undefined && call.answers?.signIn === 'accept') {
     await untilSignedIn(services, call.principal, call.cancel.signal);
     tool = (await services.listing.find(keyId, name, personId)) ?? tool;
   }
@@ -155,7 +157,14 @@ async function askAndForward(
   slot: CallSlot,
 ): Promise<JsonObject> {
   const verdict = await services.checks.submit(question(call, tool, slot));
-  return answerFor(services, call, tool, verdict);
+  if (slot.none !== undefined || !waitsHere(call, verdict)) return answerFor(services, call, tool, verdict);
+  services.onVerdict(verdict, call.startedAt, call.span);
+  const { signal } = call.cancel;
+  const isAnswered = await services.awaited.within(verdict.referenceId as string, signal);
+  if (!isAnswered || signal.aborted) return waitingAnswer(services, call, verdict);
+  // If it has to wait again, that is another question.
+  const { approval: _, ...answers } = call.answers ?? {};
+  return askAndForward(services, { ...call, answers, startedAt: performance.now() }, tool, slot);
 }
 
 function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckRequest {
@@ -200,6 +209,6 @@ function answerFor(
     case 'deny':
       return errorResult(refusal(verdict));
     case 'pending':
-      return verdict.task ? waitingTask(services, call, verdict) : pendingResult(verdict);
+      return verdict.task ? waitingTask(services, call, verdict) : waitingAnswer(services, call, verdict);
   }
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../core/wire/json.ts';
 import type { McpSessionRecord } from '../store/mcp-sessions.ts';
 import { answerCall, DEFAULT_LOG_LEVEL, LOG_LEVELS } from './answer-call.ts';
 import { accepted, capabilities, json, type Reply, type ReplyOrStream, toolsOf } from './answers.ts';
+import { elicitsUrl } from './own-questions.ts';
 import {
   CODES,
   type Id,
@@ -16,7 +17,6 @@ import {
 } from './protocol.ts';
 import { isRelayed, relay } from './relay.ts';
 import type { ClientRequest, McpServices } from './services.ts';
-import { elicitsUrl } from './sign-in-answer.ts';
 
 export async function answerLegacy(
   services: McpServices,

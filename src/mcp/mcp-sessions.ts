@@ -2,6 +2,7 @@
 // belongs to this process: the streams that clients have open here, and the calls that they may cancel.
 
 import { GuardError } from '../core/errors.ts';
+import type { JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
 import { giveHint, onHint } from '../guard/hints.ts';
@@ -107,6 +108,11 @@ export class McpSessions {
 
   streamEnded(id: string, writer: EventWriter): void {
     if (this.#streams.get(id)?.writer === writer) this.#streams.delete(id);
+  }
+
+  /** Sends the client a message that may be lost, if it listens here. */
+  tell(id: string, message: JsonObject): void {
+    this.#streams.get(id)?.writer.hint(message);
   }
 
   /** Lets a call be cancelled by its id. Returns the function that ends this. */

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Principal } from '../guard/credentials.ts';
 import { answerCall } from './answer-call.ts';
 import { accepted, capabilities, json, type Reply, type ReplyOrStream, toolsOf } from './answers.ts';
+import { elicitsUrl } from './own-questions.ts';
 import {
   CODES,
   ENVELOPE,
@@ -21,7 +22,6 @@ import {
 import { isRelayed, relay } from './relay.ts';
 import { readHeaderValue } from './schema.ts';
 import type { ClientRequest, McpServices } from './services.ts';
-import { elicitsUrl } from './sign-in-answer.ts';
 import { declaresTasks, TASKS_EXTENSION } from './tasks/declared.ts';
 import { listenToTasks, taskIdsIn } from './tasks/listen.ts';
 import { answerAboutTask, isTaskMethod, TASK_METHODS } from './tasks/methods.ts';

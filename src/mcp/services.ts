@@ -14,6 +14,7 @@ import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { HeldCalls } from '../guard/tasks/held-calls.ts';
 import type { Forward } from '../store/keys.ts';
+import type { AwaitedAnswers } from './awaited-answers.ts';
 import type { CallSlots } from './call-slots.ts';
 import type { Hub } from './hub.ts';
 import type { Listing } from './listing.ts';
@@ -60,6 +61,8 @@ export interface McpServices {
   tracer: Tracer | null;
   mcpSessions: McpSessions;
   tasks: TaskServices;
+  /** Calls that wait for the person whom their client has sent to the page of an approval. */
+  awaited: AwaitedAnswers;
   /** Our sign-ins to the servers of Connected Tools. */
   serverSignIns: ServerSignIns;
   /** How long a tool server may be silent. */

@@ -5,19 +5,21 @@ import type { Span } from '../core/wire/span.ts';
 import type { Principal } from '../guard/credentials.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { CallInput } from './call-input.ts';
+import type { OwnAnswers } from './own-questions.ts';
 import type { Id } from './protocol.ts';
 import type { McpServices } from './services.ts';
-import type { SignInAnswer } from './sign-in-answer.ts';
 
 export const TOOLS_CALL = 'tools/call';
 
 export type CallServices = Pick<
   McpServices,
   | 'checks'
+  | 'awaited'
   | 'learner'
   | 'guarded'
   | 'hub'
   | 'listing'
+  | 'mcpSessions'
   | 'outcomes'
   | 'slots'
   | 'timeoutMs'
@@ -49,7 +51,9 @@ export interface Call {
   /** Counts what the answer takes of the key's share, and keeps the call's slot, until the client has read the answer. */
   ration: AnswerRation;
   /** What the client answered when it was last asked to send its user to an address. */
-  answer?: SignInAnswer;
+  answers?: OwnAnswers;
+  /** Where the client is told of something beside its calls; the newer era has no such place. */
+  mcpSessionId?: string | undefined;
   /** Takes progress and log messages of the upstream, for the client. */
   onNotification: (notification: JsonObject) => void;
   /** What its span says of the message and of the HTTP request that carried it. */

@@ -29,6 +29,7 @@ import { HeldCalls } from '../guard/tasks/held-calls.ts';
 import { Feed } from '../http/serving/feed.ts';
 import type { Services } from '../http/serving/services.ts';
 import type { Log } from '../log.ts';
+import { AwaitedAnswers } from '../mcp/awaited-answers.ts';
 import { CallSlots } from '../mcp/call-slots.ts';
 import { Hub } from '../mcp/hub.ts';
 import { Listing } from '../mcp/listing.ts';
@@ -186,6 +187,7 @@ function createMcp(
     tracer,
     listing: new Listing(deps, hub, config.toolDrift !== 'allow' || config.toolsLock !== null, failed),
     mcpSessions: new McpSessions(deps),
+    awaited: new AwaitedAnswers(deps.db, error => log.warn({ err: error }, 'approvals could not be read')),
     serverSignIns,
     outcomes: new OutcomeLog(deps, error => log.error({ err: error }, 'outcomes could not be recorded')),
     timeoutMs: config.upstreamTimeout,

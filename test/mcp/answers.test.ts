@@ -15,6 +15,7 @@ import { createKey } from '../../src/guard/keys.ts';
 import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
+import { AwaitedAnswers } from '../../src/mcp/awaited-answers.ts';
 import { callTool } from '../../src/mcp/call.ts';
 import { checkedOf, inputOf } from '../../src/mcp/call-input.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
@@ -85,6 +86,7 @@ beforeAll(async () => {
     hub,
     tracer: null,
     mcpSessions,
+    awaited: new AwaitedAnswers(deps.db, () => {}),
     serverSignIns: new ServerSignIns(deps, { allowPrivate: true }),
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),

@@ -13,6 +13,7 @@ import { createKey } from '../../src/guard/keys.ts';
 import { CallerTurns } from '../../src/guard/rations/caller-turns.ts';
 import { ANSWER_BYTES, Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
+import { AwaitedAnswers } from '../../src/mcp/awaited-answers.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
@@ -86,6 +87,7 @@ beforeEach(async () => {
     hub,
     tracer: null,
     mcpSessions,
+    awaited: new AwaitedAnswers(deps.db, () => {}),
     serverSignIns: new ServerSignIns(deps, { allowPrivate: true }),
     listing: new Listing(deps, hub, false, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),

@@ -18,6 +18,7 @@ import { Rations } from '../../src/guard/rations/rations.ts';
 import { ServerSignIns } from '../../src/guard/server-sign-ins/server-sign-ins.ts';
 import { shareTool } from '../../src/guard/tool-servers/share.ts';
 import { editToolServer, makeToolServer } from '../../src/guard/tool-servers/tool-servers.ts';
+import { AwaitedAnswers } from '../../src/mcp/awaited-answers.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { type Connected, Hub } from '../../src/mcp/hub.ts';
@@ -102,6 +103,7 @@ for (const engine of await engines()) {
         hub,
         tracer: null,
         mcpSessions: new McpSessions(deps),
+        awaited: new AwaitedAnswers(deps.db, () => {}),
         serverSignIns,
         listing: new Listing(deps, hub, false, () => {}),
         outcomes: new OutcomeLog(deps, () => {}),

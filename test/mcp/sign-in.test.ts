@@ -20,6 +20,7 @@ import { connectServer, connectTool } from '../../src/guard/tool-servers/connect
 import { definitionDigest } from '../../src/guard/tool-servers/definitions.ts';
 import { editTool } from '../../src/guard/tool-servers/edit-tool.ts';
 import { makeToolServer } from '../../src/guard/tool-servers/tool-servers.ts';
+import { AwaitedAnswers } from '../../src/mcp/awaited-answers.ts';
 import { CallSlots } from '../../src/mcp/call-slots.ts';
 import { post } from '../../src/mcp/endpoint.ts';
 import { Hub } from '../../src/mcp/hub.ts';
@@ -107,6 +108,7 @@ function startServices(settings: { maxPersonal?: number } = {}): void {
     tracer: null,
     serverSignIns: signIns,
     mcpSessions: new McpSessions(deps),
+    awaited: new AwaitedAnswers(deps.db, () => {}),
     listing: new Listing(deps, hub, strict, () => {}),
     outcomes: new OutcomeLog(deps, () => {}),
     slots: new CallSlots({ perKey: 10, perConnectedTool: 10 }),

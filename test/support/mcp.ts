@@ -308,8 +308,14 @@ export class LegacyClient {
     this.sessionId = initialized.headers.get('mcp-session-id') ?? '';
   }
 
-  static async open(service: TestService, token: string, protocolVersion = '2025-11-25', id: Any = 'init') {
-    const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  static async open(
+    service: TestService,
+    token: string,
+    protocolVersion = '2025-11-25',
+    id: Any = 'init',
+    capabilities: Any = {},
+  ) {
+    const params = { protocolVersion, capabilities, clientInfo: { name: 'test', version: '1' } };
     const answered = await postMcp(service, token, { jsonrpc: '2.0', id, method: 'initialize', params });
     if (answered.status !== 200) throw new Error(`not initialized: ${answered.text}`);
     return new LegacyClient(service, token, answered);

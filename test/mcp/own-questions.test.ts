@@ -1,0 +1,42 @@
+// How long a call waits for the person at a client, with a clock that the test turns.
+
+import { afterEach, expect, jest, test } from 'bun:test';
+import { forAWhile } from '../../src/mcp/own-questions.ts';
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function begun(signal = new AbortController().signal) {
+  jest.useFakeTimers();
+  const seen = { stopped: 0, done: () => {} };
+  const answer = forAWhile(done => {
+    seen.done = done;
+    return () => {
+      seen.stopped++;
+    };
+  }, signal);
+  return { seen, answer };
+}
+
+test('nobody waits for longer than 25 seconds, which is less than clients wait for an answer', async () => {
+  const { seen, answer } = begun();
+  jest.advanceTimersByTime(24_999);
+  expect(seen.stopped).toBe(0);
+  jest.advanceTimersByTime(1);
+  expect(await answer).toBe(false);
+  expect(seen.stopped).toBe(1);
+});
+
+test('whoever is told, or is not wanted any more, waits no longer and leaves nothing behind', async () => {
+  const told = begun();
+  told.seen.done();
+  expect(await told.answer).toBe(true);
+  const cancel = new AbortController();
+  const cancelled = begun(cancel.signal);
+  cancel.abort();
+  expect(await cancelled.answer).toBe(false);
+  expect(await begun(cancel.signal).answer).toBe(false);
+  expect([told.seen.stopped, cancelled.seen.stopped]).toEqual([1, 1]);
+  expect(jest.getTimerCount()).toBe(0);
+});
