@@ -159,6 +159,34 @@ describe.each(await engines())('%s', (engine: Engine) => {
       expect((await mine.get(id)).error).toEqual(unknown.error);
   });
 
+  test('a client that listens hears how its own tasks change until they have ended, and of no others', async () => {
+    const { taskId } = await asked();
+    const other = new TasksClient(service, (await service.newKey(RULES)).key);
+    const foreign = await other.listen([taskId, crypto.randomUUID()]);
+    await foreign.ended;
+    expect([foreign.agreed, foreign.tasks]).toEqual([[], []]);
+    const stream = await client.listen([taskId, crypto.randomUUID()]);
+    await stream.until('it is told how it is', ({ tasks }) => tasks.length === 1);
+    expect(stream.agreed).toEqual([taskId]);
+    await answer(taskId, 'approve');
+    await stream.ended;
+    const { resultType: _, ...last } = (await client.get(taskId)).result;
+    const { _meta: meta, ...told } = stream.tasks.at(-1);
+    expect([told, meta]).toEqual([last, { 'io.modelcontextprotocol/subscriptionId': stream.id }]);
+    expect(stream.messages.at(-1)).toMatchObject({ id: stream.id, result: { resultType: 'complete' } });
+    const undeclared = await new TasksClient(service, key, {}).listen([taskId]);
+    await undeclared.ended;
+    expect(undeclared.messages[0].error).toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: DECLARED },
+    });
+    const listen = (notifications: object, headers = {}) =>
+      client.request('subscriptions/listen', { notifications }, { headers });
+    expect((await listen({ toolsListChanged: true })).error.code).toBe(-32601);
+    expect((await listen({ taskIds: taskId })).error.code).toBe(-32602);
+    expect((await listen({ taskIds: [taskId] }, { Accept: 'application/json' })).status).toBe(406);
+  });
+
   test('clients that do not declare tasks, and those of a key without them, get `pending`', async () => {
     const plain = new TasksClient(service, key, {});
     const off = await service.newKey(RULES, { tasks: false });

@@ -66,6 +66,17 @@ for (const engine of has ? await engines() : []) {
       expect(outcome.result.content[0].text).toContain('Ask me on Monday.');
       expect(upstream.calls.some(each => each.params.arguments.n === 'denied')).toBe(false);
     });
+
+    test('one that its client cancels is not asked about any more', async () => {
+      await using host = await Host.open(services, key);
+      const { execution, settled } = await host.call('up__echo', { n: 'cancelled' });
+      await execution.cancel();
+      expect((await settled).outcome.status).toBe('cancelled');
+      const { taskId } = execution.handle;
+      const late = await services[0]?.admin('POST', `/approvals/${taskId}/resolve`, { action: 'approve' });
+      expect(late?.status).toBe(409);
+      expect(upstream.calls.some(each => each.params.arguments.n === 'cancelled')).toBe(false);
+    });
   });
 }
 
