@@ -178,7 +178,8 @@ class Subscription {
   async #news(taskId: string): Promise<Paced | null> {
     this.#changed.delete(taskId);
     if (!this.#tasks.has(taskId)) return null;
-    const task = await this.#read(taskId);
+    const task = await this.#read(taskId).catch(unlessBusy);
+    if (task === undefined) return null;
     if (task === null) {
       this.#forget(taskId);
       return null;
@@ -213,6 +214,11 @@ class Subscription {
     const timer = setTimeout(() => resolve(true), KEEP_ALIVE_MS);
     return promise.finally(() => clearTimeout(timer));
   }
+}
+
+/** The key has no place left to ask the tool server that works on a task. It counts as changed again soon. */
+function unlessBusy(error: unknown): undefined {
+  if (!(error instanceof GuardError) || error.code !== 'rate_limited') throw error;
 }
 
 const encoder = new TextEncoder();
