@@ -10,7 +10,9 @@ const ENDED = ['completed', 'failed', 'cancelled'];
 const NO_LONGER_HELD = 'Approved, but the call is no longer held: call again';
 /** How many answers a call with a key gets, of which each is the same. */
 const ANSWERS = 2;
+/** It is asked about a task less and less often, because a key may ask 600 times a minute. */
 const PAUSE_MS = 40;
+const MOST_PAUSE_MS = 1000;
 
 // biome-ignore lint/suspicious/noExplicitAny: messages of MCP
 type Any = any;
@@ -24,6 +26,7 @@ export class Flow {
   #answers: number;
   #taskId: string | null;
   #isFreed: boolean;
+  #pauses = 0;
 
   constructor(
     orders: Orders,
@@ -150,7 +153,8 @@ export class Flow {
   }
 
   async #send(asked: { path: string; body: string; headers: string }): Promise<Answer | null> {
-    const { urls, token } = this.#orders;
+    const { urls } = this.#orders;
+    const { token } = this.#order;
     const wire = await Wire.open(urls[Math.floor(this.#chance() * urls.length)] as string);
     const answer = (await wire?.ask({ token, ...asked })) ?? null;
     wire?.close();
@@ -163,7 +167,8 @@ export class Flow {
   }
 
   #pause(): Promise<void> {
-    return Bun.sleep(PAUSE_MS * (0.5 + this.#chance()));
+    const ms = Math.min(PAUSE_MS * 1.2 ** this.#pauses++, MOST_PAUSE_MS);
+    return Bun.sleep(ms * (0.5 + this.#chance()));
   }
 }
 

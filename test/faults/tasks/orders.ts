@@ -9,10 +9,17 @@ import type { Manner } from './ledger.ts';
  */
 export const KINDS = ['asked', 'keyed', 'both', 'once', 'checked'] as const;
 export type Kind = (typeof KINDS)[number];
+/** How many calls a key makes, each to another tool. */
+export const CALLS = 4;
+/** Those of the tool server. */
+export const TOOLS = KINDS.flatMap(kind => Array.from({ length: CALLS }, (_, call) => `${kind}${call}`));
 
 export interface Order {
   kind: Kind;
-  /** No other call of the same credential goes to this tool. */
+  /** Whose call it is. */
+  keyId: string;
+  token: string;
+  /** No other call of the same key goes to this tool. */
   tool: string;
   args: { n: string; manner: Manner; ms: number };
   /** Whether the client cancels its task at some moment, and whether it repeats its call although it has a task. */
@@ -23,7 +30,6 @@ export interface Order {
 export interface Orders {
   /** Of each replica. */
   urls: string[];
-  token: string;
   seed: number;
   orders: Order[];
 }
@@ -40,5 +46,5 @@ export type Note =
   | { n: string; step: 'done' };
 
 export const serverName = 'up';
-export const needsApproval = ({ kind }: Order): boolean => kind === 'asked' || kind === 'both';
-export const hasKey = ({ kind }: Order): boolean => kind !== 'asked' && kind !== 'once';
+export const needsApproval = ({ kind }: Pick<Order, 'kind'>): boolean => kind === 'asked' || kind === 'both';
+export const hasKey = ({ kind }: Pick<Order, 'kind'>): boolean => kind !== 'asked' && kind !== 'once';

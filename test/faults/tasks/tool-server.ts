@@ -1,8 +1,9 @@
-// The tool server of this world, a process that is killed at any moment: `tool-server.ts <port> <ledger> <era> <names>`.
+// The tool server of this world, a process that is killed at any moment: `tool-server.ts <port> <ledger> <era>`.
 // Each run is in the ledger before it is answered. A task of its own needs no memory: its id says how it ends, and when.
 
 import { openSync, writeSync } from 'node:fs';
 import type { Manner } from './ledger.ts';
+import { TOOLS } from './orders.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 const SERVED_MS = 150;
@@ -10,10 +11,10 @@ const SERVED_MS = 150;
 // biome-ignore lint/suspicious/noExplicitAny: messages of MCP
 type Any = any;
 
-const [port, file, era, names] = process.argv.slice(2) as [string, string, 'legacy' | 'modern', string];
+const [port, file, era] = process.argv.slice(2) as [string, string, 'legacy' | 'modern'];
 const ledger = openSync(file, 'a');
 const sessions = new Set<string>();
-const tools = names.split(',').map(name => ({ name, inputSchema: { type: 'object' } }));
+const tools = TOOLS.map(name => ({ name, inputSchema: { type: 'object' } }));
 
 const complete = (result: Any): Any => (era === 'modern' ? { resultType: 'complete', ...result } : result);
 const said = (text: string): Any => complete({ content: [{ type: 'text', text }] });
@@ -104,4 +105,3 @@ Bun.serve({
     return result === null ? refused(id, 404, -32601) : Response.json({ jsonrpc: '2.0', id, result });
   },
 });
-process.stdout.write('listens\n');

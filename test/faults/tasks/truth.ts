@@ -7,14 +7,15 @@ import { TasksClient } from '../../support/tasks.ts';
 import type { Run } from './ledger.ts';
 import type { Note, Order } from './orders.ts';
 
-export const UNKNOWN = 'It is not known whether this call ran';
-export const RESULT_GONE = 'It ran, but its result is no longer held';
-export const CALL_GONE = 'Approved, but the call is no longer held: call again';
+const UNKNOWN = 'It is not known whether this call ran';
+const RESULT_GONE = 'It ran, but its result is no longer held';
+const CALL_GONE = 'Approved, but the call is no longer held: call again';
+/** What a tool server that dies in the middle of a call leaves behind. */
+const NO_RESULT = ['upstream_failure', 'timed_out', 'tool_error'];
 
 /** What is recorded of a call that was allowed. */
 interface Allowed {
-  id: string;
-  tool: string;
+  call: string;
   surface: string;
   outcome: string | null;
 }
@@ -22,9 +23,11 @@ interface Allowed {
 /** What is recorded of a task. */
 interface Task {
   id: string;
+  keyId: string;
   sessionId: string | null;
   toolCallId: string | null;
-  tool: string | null;
+  /** The key and the tool, which name one order. */
+  call: string;
   approvalStatus: string | null;
   outcome: string | null;
 }
@@ -35,20 +38,24 @@ interface Told {
   text: string;
 }
 
+/** By the ids of keys and sessions. */
+export type Tokens = ReadonlyMap<string, string>;
+
 export interface Round {
-  keyId: string;
-  /** By the id of its session; that of the key has the name `key`. */
-  tokens: Map<string, string>;
-  /** Credentials that made none of the calls. */
-  strangers: string[];
+  tokens: Tokens;
+  /** Credentials that made none of the calls: another key, and by the ids of keys other sessions of them. */
+  stranger: string;
+  siblings: Tokens;
   orders: readonly Order[];
   notes: readonly Note[];
   runs: readonly Run[];
 }
 
+const callOf = ({ keyId, tool }: Pick<Order, 'keyId' | 'tool'>): string => `${keyId} ${tool}`;
+const isNonce = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text);
+
 export class Truth {
   readonly violations: string[] = [];
-  tasks = 0;
   unknown = 0;
   readonly #round: Round;
   readonly #runs: Map<string, Run[]>;
@@ -57,97 +64,70 @@ export class Truth {
 
   constructor(round: Round) {
     this.#round = round;
-    const own = new Set(round.orders.map(({ args }) => args.n));
-    this.#runs = Map.groupBy(
-      round.runs.filter(({ n }) => own.has(n)),
-      ({ tool }) => tool,
-    );
+    const orders = new Map(round.orders.map(order => [order.args.n, callOf(order)]));
+    this.#runs = Map.groupBy(round.runs, ({ n }) => orders.get(n) ?? '');
   }
 
-  /** What needs no process to be looked at. */
-  async recorded(databaseUrl: string): Promise<this> {
+  get tasks(): number {
+    return this.#tasks.length;
+  }
+
+  /** Reads what is recorded, and judges what needs no process to be asked. */
+  async recorded(databaseUrl: string): Promise<void> {
     const store = new StoreFromOutside(databaseUrl);
+    const keys = [...new Set(this.#round.orders.map(({ keyId }) => `'${keyId}'`))].join(',');
     try {
-      const { keyId } = this.#round;
       this.#allowed = await store.rows(
-        `SELECT e.id, e.tool_name AS tool, e.surface, o.outcome FROM audit e LEFT JOIN outcomes o ON o.tool_call_id = e.id
-         WHERE e.key_id = '${keyId}' AND e.decision = 'allow'`,
+        `SELECT e.key_id || ' ' || e.tool_name AS call, e.surface, o.outcome
+         FROM audit e LEFT JOIN outcomes o ON o.tool_call_id = e.id WHERE e.decision = 'allow' AND e.key_id IN (${keys})`,
       );
       this.#tasks = await store.rows(
-        `SELECT t.id, t.session_id AS "sessionId", t.tool_call_id AS "toolCallId", e.tool_name AS tool,
-           a.status AS "approvalStatus", o.outcome
+        `SELECT t.id, t.key_id AS "keyId", t.session_id AS "sessionId", t.tool_call_id AS "toolCallId",
+           t.key_id || ' ' || e.tool_name AS call, a.status AS "approvalStatus", o.outcome
          FROM tasks t LEFT JOIN approvals a ON a.id = t.id LEFT JOIN outcomes o ON o.tool_call_id = t.tool_call_id
-           LEFT JOIN audit e ON e.id = COALESCE(t.tool_call_id, a.tool_call_id)
-         WHERE t.key_id = '${keyId}'`,
+           LEFT JOIN audit e ON e.id = COALESCE(t.tool_call_id, a.tool_call_id) WHERE t.key_id IN (${keys})`,
       );
     } finally {
       await store.close();
     }
-    this.#ranOnce();
-    return this;
+    const allowed = new Set(this.#allowed.map(({ call }) => call));
+    for (const [call, runs] of this.#runs) {
+      if (runs.length > 1) this.violations.push(`${call} ran ${runs.length} times`);
+      if (!allowed.has(call)) this.violations.push(`${call} ran without an entry`);
+    }
+    for (const { call, surface, outcome } of this.#allowed) {
+      if (surface === 'check') continue;
+      if (outcome === null) this.violations.push(`${call} was allowed, and nothing says what became of it`);
+      if (outcome === 'ok' && !this.#runs.has(call)) this.violations.push(`${call} is said to have run`);
+    }
   }
 
-  /** Whether nothing is under way any more: every call has its outcome, and every task its end. */
-  async isQuiet(service: TestService): Promise<boolean> {
-    if (this.#allowed.some(({ surface, outcome }) => surface === 'mcp' && outcome === null)) return false;
-    for (const task of this.#tasks)
-      if (['working', 'input_required'].includes((await this.#tell(service, task)).status)) return false;
-    return true;
-  }
-
-  /** What is told of each task on every replica, once it is quiet. */
-  async told(services: readonly TestService[]): Promise<this> {
-    this.#eachHasAnOutcome();
-    this.tasks = this.#tasks.length;
+  /** Asks about every task, on every replica, as its owner and as others. */
+  async told(services: readonly TestService[]): Promise<void> {
     for (const task of this.#tasks) {
-      const told = await Promise.all(services.map(service => this.#tell(service, task)));
+      const token = this.#round.tokens.get(task.sessionId ?? task.keyId) as string;
+      const told: Told[] = [];
+      for (const service of services) told.push(await tell(new TasksClient(service, token), task.id));
       const [first] = told as [Told];
       if (told.some(each => each.status !== first.status || each.text !== first.text))
         this.#wrong(task, 'is told differently by each replica', JSON.stringify(told));
       else this.#judge(task, first);
       if (first.text === UNKNOWN) this.unknown++;
-      await this.#hidden(services, task);
     }
+    await this.#hidden(services.at(-1) as TestService);
     this.#clientsSawTheTruth();
-    return this;
-  }
-
-  #ranOnce(): void {
-    const allowed = Map.groupBy(this.#allowed, ({ tool }) => tool);
-    for (const [tool, runs] of this.#runs) {
-      if (runs.length > 1) this.violations.push(`${tool} ran ${runs.length} times`);
-      if (!allowed.has(tool)) this.violations.push(`${tool} ran without an entry`);
-    }
-  }
-
-  #eachHasAnOutcome(): void {
-    for (const { tool, surface, outcome } of this.#allowed) {
-      if (surface === 'check') continue;
-      if (outcome === null) this.violations.push(`${tool} was allowed, and nothing says what became of it`);
-      if (outcome === 'ok' && !this.#runs.has(tool)) this.violations.push(`${tool} is said to have run`);
-    }
-  }
-
-  async #tell(service: TestService, { id, sessionId }: Task): Promise<Told> {
-    const token = this.#round.tokens.get(sessionId ?? 'key') as string;
-    const { result, error } = await new TasksClient(service, token).get(id);
-    if (error !== undefined) return { status: 'refused', text: error.message };
-    const text = result.result?.content?.[0]?.text ?? result.error?.message ?? '';
-    return { status: result.status, text };
   }
 
   #judge(task: Task, { status, text }: Told): void {
-    const { outcome, approvalStatus, toolCallId, tool } = task;
-    const ran = this.#runs.get(tool ?? '') ?? [];
+    const { outcome, approvalStatus, toolCallId, call } = task;
+    const ran = this.#runs.get(call) ?? [];
     const wrong = (what: string) => this.#wrong(task, what, `${status}: ${text}`);
     if (status === 'completed') {
-      const isResult = ran.some(({ nonce }) => nonce === text);
-      const isRefused = text.startsWith('Blocked') || /denied|not approved/i.test(text);
-      if (isResult && outcome !== 'ok') wrong('has a result that is not recorded');
-      if (!isResult && isRefused && approvalStatus === 'approved' && outcome !== null)
-        wrong('was allowed, and is told as refused');
-      if (!isResult && !isRefused && !['upstream_failure', 'timed_out', 'tool_error'].includes(outcome ?? ''))
-        wrong('has ended otherwise');
+      if (isNonce(text)) {
+        if (!ran.some(({ nonce }) => nonce === text) || outcome !== 'ok') wrong('has a result of no run');
+      } else if (text.startsWith('Blocked by policy')) {
+        if (outcome !== null) wrong('is told as refused');
+      } else if (!NO_RESULT.includes(outcome ?? '')) wrong('has ended otherwise');
     } else if (status === 'failed') {
       const expected = {
         [UNKNOWN]: outcome === 'outcome_unknown',
@@ -162,35 +142,57 @@ export class Truth {
   }
 
   /** To others it is as unknown as any task that never was. */
-  async #hidden(services: readonly TestService[], { id, tool }: Task): Promise<void> {
-    const service = services[0] as TestService;
-    for (const stranger of this.#round.strangers) {
-      const client = new TasksClient(service, stranger);
-      const [theirs, none] = await Promise.all([client.get(id), client.get(crypto.randomUUID())]);
-      if (JSON.stringify(theirs.error) !== JSON.stringify(none.error) || theirs.result !== undefined)
-        this.violations.push(`the task of ${tool} is shown to a stranger`);
-    }
+  async #hidden(service: TestService): Promise<void> {
+    const { stranger, siblings } = this.#round;
+    const none = await tell(new TasksClient(service, stranger), crypto.randomUUID());
+    for (const task of this.#tasks)
+      for (const token of [stranger, siblings.get(task.keyId) as string]) {
+        const told = await tell(new TasksClient(service, token), task.id);
+        if (told.status !== 'refused' || told.text !== none.text)
+          this.#wrong(task, 'is shown to a stranger', JSON.stringify(told));
+      }
   }
 
   #clientsSawTheTruth(): void {
-    const nonces = new Set([...this.#runs.values()].flat().map(({ nonce }) => nonce));
-    for (const [n, notes] of Map.groupBy(this.#round.notes, each => each.n)) {
-      const ids = new Set(notes.flatMap(each => (each.step === 'answered' ? (each.toolCallId ?? []) : [])));
-      if (ids.size > 1) this.violations.push(`${n} has ${ids.size} calls for one idempotency key`);
-      for (const each of notes) {
+    const nonces = new Set(this.#round.runs.map(({ nonce }) => nonce));
+    const notes = Map.groupBy(this.#round.notes, each => each.n);
+    for (const { args, kind } of this.#round.orders) {
+      const own = notes.get(args.n) ?? [];
+      const ids = new Set(own.flatMap(each => (each.step === 'answered' ? (each.toolCallId ?? []) : [])));
+      const wrong = (what: string) => this.violations.push(`the call ${args.n} (${kind}) ${what}`);
+      if (ids.size > 1) wrong(`has ${ids.size} ids for one idempotency key`);
+      for (const each of own) {
         const text = each.step === 'ended' || each.step === 'answered' ? each.text : '';
-        if (isNonce(text) && !nonces.has(text)) this.violations.push(`${n} has a result of no run`);
-        if (each.step === 'ended' && each.status === 'unknown')
-          this.violations.push(`${n}: its task was not known`);
+        if (isNonce(text) && !nonces.has(text)) wrong('has a result of no run');
+        if (each.step === 'ended' && each.status === 'unknown') wrong('was a task that was not known');
       }
-      if (!notes.some(({ step }) => step === 'done')) this.violations.push(`${n}: its client saw no end`);
+      if (!own.some(({ step }) => step === 'done')) wrong('had no end for its client');
     }
   }
 
-  #wrong({ id, tool, outcome, approvalStatus }: Task, what: string, told: string): void {
+  #wrong({ id, call, outcome, approvalStatus }: Task, what: string, told: string): void {
     const recorded = `outcome ${outcome}, approval ${approvalStatus}`;
-    this.violations.push(`the task ${id} of ${tool} ${what}: ${told} (${recorded})`);
+    this.violations.push(`the task ${id} of ${call} ${what}: ${told} (${recorded})`);
   }
 }
 
-const isNonce = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text);
+async function tell(client: TasksClient, id: string): Promise<Told> {
+  const { result, error, text } = await client.get(id);
+  if (result === undefined) return { status: 'refused', text: error?.message ?? text };
+  return {
+    status: result.status,
+    text: result.result?.content?.[0]?.text ?? result.error?.message ?? '',
+  };
+}
+
+/** How much is under way: questions, approved calls that somebody holds, and calls that were forwarded. */
+export async function underWay(store: StoreFromOutside, keyIds: readonly string[]): Promise<number> {
+  const keys = keyIds.map(id => `'${id}'`).join(',');
+  const [row] = await store.rows<{ open: number }>(
+    `SELECT (SELECT count(*) FROM approvals WHERE status = 'pending' AND key_id IN (${keys}))
+       + (SELECT count(*) FROM tasks t JOIN approvals a ON a.id = t.id
+          WHERE t.state = 'waiting' AND a.status = 'approved' AND t.key_id IN (${keys}))
+       + (SELECT count(*) FROM executions WHERE unknown_at IS NULL AND key_id IN (${keys})) AS open`,
+  );
+  return Number(row?.open);
+}
