@@ -106,6 +106,9 @@ export async function start(
   opening.defer(() => deps.results.close());
   const services = createServices(config, readConfig, deps, adminToken, checkpointKey, log, telemetry);
   opening.defer(() => services.serverSignIns.settle());
+  const { liveness } = services.mcp.tasks;
+  await liveness.start();
+  opening.defer(() => liveness.stop());
   if (others !== null) {
     services.allMetrics = async () => mergedFamilies(await others.gather());
     services.serverFile.tellOthers = () => others.reload();

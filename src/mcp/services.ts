@@ -13,6 +13,7 @@ import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import type { HeldCalls } from '../guard/tasks/held-calls.ts';
+import type { Liveness } from '../guard/tasks/liveness.ts';
 import type { Forward } from '../store/keys.ts';
 import type { AwaitedAnswers } from './awaited-answers.ts';
 import type { CallSlots } from './call-slots.ts';
@@ -38,6 +39,8 @@ export interface TaskServices {
   runs: TaskRuns;
   /** The clients that listen to their tasks here. */
   subscriptions: TaskSubscriptions;
+  /** Whether this process counts as alive, so that it may forward calls whose end it is to record. */
+  liveness: Liveness;
   /** How often a key may ask about tasks. */
   requests: RateLimit;
   /** Whether clients of a key that know tasks get them. */

@@ -26,6 +26,7 @@ import { Rations } from '../guard/rations/rations.ts';
 import { hashToken } from '../guard/secrets.ts';
 import { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import { HeldCalls } from '../guard/tasks/held-calls.ts';
+import { Liveness } from '../guard/tasks/liveness.ts';
 import { Feed } from '../http/serving/feed.ts';
 import type { Services } from '../http/serving/services.ts';
 import type { Log } from '../log.ts';
@@ -214,6 +215,13 @@ function taskServices(config: Config, deps: Deps, log: Log): TaskServices {
       failed('it could not be recorded that the call of a task is not held any more'),
     ),
     runs: new TaskRuns(failed('the call of a task, or its end, is tried again')),
+    liveness: new Liveness(deps, {
+      shared: !isEmbedded(config),
+      failed: failed(
+        'it could not be recorded that this process lives; it forwards nothing for tasks meanwhile',
+      ),
+      gaveUp: left => log.warn(left, 'a process has ended that forwarded calls, or held calls of tasks'),
+    }),
     subscriptions: new TaskSubscriptions(
       new TaskWatch(deps, failed('tasks could not be read for those who listen to them')),
     ),

@@ -23,6 +23,40 @@ export async function takeLease(
   return changed === 1;
 }
 
+/** Renews a lease that has not expired; false if it has, or if there is none. */
+export async function renewLease(
+  db: Queries,
+  name: string,
+  holder: string,
+  now: number,
+  until: number,
+): Promise<boolean> {
+  const changed = await db.run(
+    'UPDATE leases SET until = $4 WHERE name = $1 AND holder = $2 AND until > $3',
+    [name, holder, now, until],
+  );
+  return changed === 1;
+}
+
+/** The holders of leases whose names begin so and that have not expired. */
+export async function listHolders(db: Queries, prefix: string, now: number): Promise<string[]> {
+  const rows = await db.all<{ holder: string }>(
+    'SELECT holder FROM leases WHERE name >= $1 AND name < $2 AND until > $3',
+    [prefix, `${prefix}\u{10ffff}`, now],
+  );
+  return rows.map(({ holder }) => holder);
+}
+
+/**
+ * Removes a lease that has expired; false if it has not. Whoever has it cannot renew it before the transaction has ended, and
+ * then finds that it was removed.
+ */
+export async function removeExpired(tx: Transaction, name: string, now: number): Promise<boolean> {
+  await tx.run('DELETE FROM leases WHERE name = $1 AND until <= $2', [name, now]);
+  const left = await tx.all('SELECT 1 FROM leases WHERE name = $1', [name]);
+  return left.length === 0;
+}
+
 export async function endLease(db: Queries, name: string, holder: string): Promise<void> {
   await db.run('DELETE FROM leases WHERE name = $1 AND holder = $2', [name, holder]);
 }

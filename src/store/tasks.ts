@@ -169,14 +169,13 @@ export async function askToCancel(db: Queries, id: string, now: number): Promise
   return changed === 1;
 }
 
-/** Nobody holds the calls of a process that has ended. Returns the tasks that lost theirs. */
-export async function loseTasks(tx: Transaction, processId: string, now: number): Promise<string[]> {
-  const lost = await tx.all<{ id: string }>(
+/** Nobody holds the calls of a process that has ended, for at most `limit` of its tasks. Returns how many there were. */
+export function loseTasks(tx: Transaction, processId: string, now: number, limit: number): Promise<number> {
+  return tx.run(
     `UPDATE tasks SET state = CASE WHEN state = 'waiting' THEN 'gone' ELSE state END, process_id = NULL, changed_at = $2
-     WHERE process_id = $1 RETURNING id`,
-    [processId, now],
+     WHERE process_id = $1 AND id IN (SELECT id FROM tasks WHERE process_id = $1 ORDER BY id LIMIT $3)`,
+    [processId, now, limit],
   );
-  return lost.map(({ id }) => id);
 }
 
 /** This process does not hold the call of a waiting task any more. */

@@ -124,7 +124,8 @@ await onEachEngine(store => {
       executions.endExecution(tx, 'left-1');
     });
     expect(await findOutcome(store.db, 'left-1')).toMatchObject({ outcome: 'outcome_unknown' });
-    expect(await store.db.transaction({}, tx => tasks.loseTasks(tx, 'dead', NOW))).toEqual(['left']);
+    expect(await store.db.transaction({}, tx => tasks.loseTasks(tx, 'dead', NOW, 9))).toBe(1);
+    expect(await tasks.findTask(store.db, 'left')).toMatchObject({ state: 'gone', processId: null });
     expect(await executions.processesAtWork(store.db)).not.toContain('dead');
     expect((await executions.listUnknown(store.db, 9, 'z')).map(each => each.toolCallId)).toEqual(
       ids.toReversed(),

@@ -13,6 +13,8 @@ import type { Begun, CallServices } from '../tool-call.ts';
 import { errorResult } from '../translate.ts';
 
 const TOO_LARGE = 'It ran, but its result is larger than 5 MiB, so it is not held';
+const HELD_UP =
+  'The call was allowed, but this process was held up for too long, so it was not forwarded: call again';
 const ASKS = 'The tool asks for input, and nobody can be asked once a call has waited for approval.';
 
 /** Forwards an allowed call. If it is promised, what becomes of it is recorded and held before it is answered. */
@@ -33,6 +35,7 @@ async function forwardTracked(
   verdict: Verdict,
 ): Promise<JsonObject> {
   const { freedTask } = verdict;
+  if (!services.tasks.liveness.isAlive) return notForwarded(services, verdict);
   const ended: EndedCall[] = [];
   let result: JsonObject | null = null;
   let failure: unknown = null;
@@ -52,6 +55,13 @@ async function forwardTracked(
   await recordEnd(services, verdict, ended[0]);
   if (result === null) throw failure;
   return result;
+}
+
+/** Other processes may have given up the call already, and somebody may have been told that it did not run. */
+async function notForwarded(services: CallServices, verdict: Verdict): Promise<never> {
+  const { toolCallId } = verdict;
+  await recordEnd(services, verdict, { toolCallId, outcome: 'cancelled', durationMs: 0, result: null });
+  throw new RpcError(CODES.internal, HELD_UP);
 }
 
 function hold({ tasks: { deps } }: CallServices, { toolCallId }: Verdict, answer: FinalAnswer): void {

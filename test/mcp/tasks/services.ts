@@ -3,6 +3,7 @@
 import type { Deps } from '../../../src/guard/deps.ts';
 import { RateLimit } from '../../../src/guard/rate-limit.ts';
 import { HeldCalls } from '../../../src/guard/tasks/held-calls.ts';
+import { Liveness } from '../../../src/guard/tasks/liveness.ts';
 import type { TaskServices } from '../../../src/mcp/services.ts';
 import { TaskSubscriptions } from '../../../src/mcp/tasks/subscriptions.ts';
 import { TaskRuns } from '../../../src/mcp/tasks/task-runs.ts';
@@ -13,6 +14,7 @@ export function taskServicesOf(deps: Deps): TaskServices {
     deps,
     calls: new HeldCalls(deps, 1 << 20, () => {}),
     runs: new TaskRuns(() => {}),
+    liveness: new Liveness(deps, { shared: false, failed: () => {}, gaveUp: () => {} }),
     subscriptions: new TaskSubscriptions(new TaskWatch(deps, () => {})),
     requests: new RateLimit(600, null),
     areOnFor: async () => true,
