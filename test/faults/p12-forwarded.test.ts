@@ -26,7 +26,7 @@ const LOOSE_JSON: Patch = {
 };
 const HEADERS_UNREAD: Patch = {
   file: 'src/mcp/modern.ts',
-  find: "if (name === null || readHeaderValue(name) !== named) throw mismatch('Mcp-Name');",
+  find: "if (name === null || readHeaderValue(name) !== params[namedBy]) throw mismatch('Mcp-Name');",
   replace: 'void (name, named, readHeaderValue);',
 };
 const PROTOTYPES: Patch = {
