@@ -34,6 +34,7 @@ const COMMANDS: [group: string, name: string, summary: string, load: Load][] = [
   [ADMIN, 'servers', 'tool servers that keys share', () => import('./commands/servers.ts')],
   [ADMIN, 'tools', 'the MCP servers behind a key’s proxy', () => import('./commands/tools.ts')],
   [ADMIN, 'approvals', 'calls that wait for approval', () => import('./commands/approvals.ts')],
+  [ADMIN, 'calls', 'calls of which nobody knows whether they ran', () => import('./commands/calls.ts')],
   [ADMIN, 'grants', 'what approvals with a duration opened', () => import('./commands/grants.ts')],
   [ADMIN, 'webhooks', 'receivers of events about approvals', () => import('./commands/webhooks.ts')],
   [ADMIN, 'operators', 'the people who sign in', () => import('./commands/operators.ts')],

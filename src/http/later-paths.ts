@@ -64,6 +64,8 @@ export const OTHER_PATHS: readonly string[] = [
   '/admin/v1/audit/tools',
   '/admin/v1/audit/:id',
   '/admin/v1/audit/export',
+  '/admin/v1/calls',
+  '/admin/v1/calls/:toolCallId/settle',
   '/admin/v1/audit/sealing',
   '/admin/v1/audit/checkpoints',
   '/admin/v1/audit/consistency',

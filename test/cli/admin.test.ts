@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from '../support/faults.ts';
 import { ADMIN_TOKEN, startService, type TestService } from '../support/service.ts';
 import { Shell } from './shell.ts';
 
@@ -199,4 +200,77 @@ test('no command prints a secret that was made before', async () => {
       expect(stdout + stderr).not.toContain(secret);
     }
   }
+});
+
+describe('calls of which it is not known whether they ran', () => {
+  /** An allowed call whose process ended before the answer came. */
+  async function lost(toolName: string): Promise<string> {
+    const { key, keyId } = await service.newKey([{ tool: '*', action: 'allow' }], {
+      name: `key of ${toolName}`,
+    });
+    const { toolCallId } = (await service.check(key, 'bank', toolName)).body;
+    const now = Date.now();
+    await sql(
+      service.databaseUrl,
+      `INSERT INTO executions (tool_call_id, key_id, at, unknown_at) VALUES ('${toolCallId}', '${keyId}', ${now}, ${now})`,
+      `INSERT INTO outcomes (tool_call_id, outcome, duration_ms, at) VALUES ('${toolCallId}', 'outcome_unknown', 0, ${now})`,
+    );
+    return toolCallId;
+  }
+
+  test('are listed until somebody settles them, once', async () => {
+    const [paid, unpaid] = [await lost('pay'), await lost('refund')];
+    const { stdout } = await shell.run('toolgate calls list --unknown');
+    expect(stdout.split('\n')[0]).toMatch(/^TOOL CALL ID +TOOL +KEY +FORWARDED +UNKNOWN SINCE$/);
+    expect(stdout).toMatch(new RegExp(`^${unpaid} +bank__refund +key of refund +\\d`, 'm'));
+    const listed = JSON.parse((await shell.run('toolgate calls list --unknown --json')).stdout);
+    expect(listed.calls.map((each: { toolCallId: string }) => each.toolCallId)).toEqual([unpaid, paid]);
+    expect(listed.calls[1]).toMatchObject({ serverName: 'bank', toolName: 'pay', settled: null });
+    const settle = `toolgate calls settle ${unpaid} --did-not-run --note "Not in the list."`;
+    const { code, stderr } = await shell.run(settle);
+    expect([code, stderr]).toEqual([
+      0,
+      'It is recorded that bank__refund did not run. Nobody runs it again.\n',
+    ]);
+    const again = await shell.run(settle);
+    expect([again.code, again.stderr]).toEqual([1, 'toolgate: This call was settled before. (409)\n']);
+    const ran = await shell.run(`toolgate calls settle ${paid} --ran --json`);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      toolCallId: paid,
+      settled: { ran: true, by: 'admin', note: null },
+    });
+    expect((await shell.run('toolgate calls list --unknown')).stderr).toBe(
+      'Of every call it is known whether it ran, or somebody has settled it.\n',
+    );
+    const { settled, forwarded } = (await service.admin('GET', `/audit/${unpaid}`)).body;
+    expect(forwarded.outcome).toBe('outcome_unknown');
+    expect(settled).toMatchObject({ ran: false, by: 'admin', note: 'Not in the list.' });
+    const [change] = (await service.admin('GET', '/changes?limit=1')).body.changes;
+    expect(change).toMatchObject({
+      action: 'call.settle',
+      target: paid,
+      detail: { tool: 'bank__pay', ran: true },
+    });
+  });
+
+  test('that ended, or never were, are not settled, and an answer is needed', async () => {
+    const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+    const { toolCallId } = (await service.check(key, 'bank', 'pay')).body;
+    const settle = (id: string, how: string) => shell.run(`toolgate calls settle ${id} ${how}`);
+    expect(await settle(toolCallId, '--ran')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not unknown, so there is nothing to settle'),
+    });
+    const nobodys = '01890000-0000-7000-8000-000000000000';
+    expect(await settle(nobodys, '--ran')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no call with this toolCallId.'),
+    });
+    for (const how of ['', '--ran --did-not-run'])
+      expect(await settle(toolCallId, how)).toMatchObject({
+        code: 64,
+        stderr: 'toolgate: Give either --ran or --did-not-run.\n',
+      });
+    expect((await shell.run('toolgate calls list')).code).toBe(64);
+  });
 });

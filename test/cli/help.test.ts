@@ -40,7 +40,7 @@ test('every help text has examples, and every command takes --json but those tha
     }
     expect(text).toContain('Examples:\n  $ ');
   }
-  expect(seen.length).toBe(92);
+  expect(seen.length).toBe(94);
 });
 
 describe('names from outside', () => {

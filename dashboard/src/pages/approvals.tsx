@@ -7,6 +7,7 @@ import { Page } from '../components/page.tsx';
 import { lazy } from '../lazy.ts';
 import { pending } from '../pending.ts';
 import { NotifyChoice } from './approvals/notify-choice.tsx';
+import { UnknownCalls } from './approvals/unknown.tsx';
 import { Waiting } from './approvals/waiting.tsx';
 
 const Grants = lazy(() => import('./approvals/grants.tsx').then(({ Grants }) => Grants));
@@ -38,6 +39,7 @@ function Lists() {
         <Tab view="history" current={view} name="History" />
         <Tab view="grants" current={view} name="Grants" />
       </nav>
+      {view !== 'grants' && <UnknownCalls />}
       {(VIEWS[view] ?? VIEWS['waiting'])?.()}
     </Page>
   );

@@ -1701,6 +1701,12 @@ export interface Answers {
         cut: boolean;
       } | null;
     } | null;
+    settled: {
+      ran: boolean;
+      by: string;
+      at: string;
+      note: string | null;
+    } | null;
     context: {
       keyName: string | null;
       policyName: string | null;
@@ -1714,6 +1720,43 @@ export interface Answers {
       } | null;
     };
     traceUrl?: string;
+  };
+  'GET /admin/v1/calls': {
+    calls: {
+      toolCallId: string;
+      keyId: string;
+      sessionId: string | null;
+      personId?: string;
+      serverName: string;
+      toolName: string;
+      referenceId: string | null;
+      at: string;
+      unknownSince: string;
+      settled: {
+        ran: boolean;
+        by: string;
+        at: string;
+        note: string | null;
+      } | null;
+    }[];
+    nextCursor: string | null;
+  };
+  'POST /admin/v1/calls/{toolCallId}/settle': {
+    toolCallId: string;
+    keyId: string;
+    sessionId: string | null;
+    personId?: string;
+    serverName: string;
+    toolName: string;
+    referenceId: string | null;
+    at: string;
+    unknownSince: string;
+    settled: {
+      ran: boolean;
+      by: string;
+      at: string;
+      note: string | null;
+    } | null;
   };
   'GET /admin/v1/audit/sealing': {
     publicKey: string;

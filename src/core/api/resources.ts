@@ -51,6 +51,8 @@ export type ListedApproval = Answers['GET /admin/v1/approvals']['approvals'][num
 export type WholeApproval = Answers['GET /admin/v1/approvals/{referenceId}'];
 /** The signed answers to an approval, with all that is needed to verify them. */
 export type ApprovalProofs = Answers['GET /admin/v1/approvals/{referenceId}/proofs'];
+/** A call of which it is not known whether it ran. */
+export type UnknownCall = Answers['GET /admin/v1/calls']['calls'][number];
 export type Grant = Answers['GET /admin/v1/grants']['grants'][number];
 /** Where the audit log is shipped to. */
 export type ShippedTarget = Answers['GET /admin/v1/shipping']['targets'][number];

@@ -7,6 +7,7 @@ import { CODES } from '../../core/decision/recorded-reason.ts';
 import { shownEntry } from '../../core/log/entry.ts';
 import { LIMIT } from '../../core/policy/limit-fields.ts';
 import { SURFACES } from '../../core/text/surface.ts';
+import type { UnknownCall } from '../../store/executions.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { OUTCOMES, type OutcomeRecord } from '../../store/log/outcomes.ts';
 import { iso, isoTime, uuid } from '../serving/fields.ts';
@@ -125,10 +126,31 @@ export const forwarded = z
       'The outcome of a call that the proxy forwarded, or whose result was looked at; null if it is not known.',
   });
 
+export const settled = z
+  .object({
+    ran: z.boolean(),
+    by: z.string().meta({ description: '`admin`, or `operator:` with an e-mail address.' }),
+    at: isoTime,
+    note: z.string().nullable(),
+  })
+  .nullable()
+  .meta({
+    description:
+      'What somebody has found out about a call whose outcome is `outcome_unknown`; null if nobody has.',
+  });
+
 export function showOutcome(found: OutcomeRecord | null): z.output<typeof forwarded> {
   if (found === null) return null;
   const { outcome, durationMs, at, result } = found;
   return { outcome, durationMs, at: iso(at), result };
+}
+
+/** What somebody has found out about a call; null if nobody has, or if nothing about it is unknown. */
+export function showSettled(found: UnknownCall | null): z.output<typeof settled> {
+  if (found === null) return null;
+  const { settledRan, settledBy, settledAt, settledNote } = found;
+  if (settledRan === null || settledBy === null || settledAt === null) return null;
+  return { ran: settledRan === 1, by: settledBy, at: iso(settledAt), note: settledNote };
 }
 
 /** The types make sure that a row of the store has all fields of the schema. */

@@ -10,6 +10,7 @@ import { bestNames, MAX_SEARCH } from '../../core/log/name-search.ts';
 import { SURFACES } from '../../core/text/surface.ts';
 import { traceLink } from '../../core/wire/trace-context.ts';
 import type { Queries } from '../../store/engine/db.ts';
+import { findUnknown } from '../../store/executions.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { type AuditFilter, searchAudit } from '../../store/log/audit-search.ts';
@@ -19,7 +20,7 @@ import { before, list, page, text, timeIn, uuid } from '../serving/fields.ts';
 import { holdOpen, type Route, route } from '../serving/route.ts';
 import { stream } from '../serving/stream.ts';
 import { contextOf, entryContext } from './audit-context.ts';
-import { entry, forwarded, showEntry, showOutcome, traceId } from './audit-fields.ts';
+import { entry, forwarded, settled, showEntry, showOutcome, showSettled, traceId } from './audit-fields.ts';
 
 const MOST_SUGGESTED = 20;
 
@@ -118,7 +119,7 @@ export const auditRoutes: Route[] = [
     answers: {
       200: {
         description: 'The entry.',
-        schema: entry.extend({ forwarded, context: entryContext, traceUrl }),
+        schema: entry.extend({ forwarded, settled, context: entryContext, traceUrl }),
       },
     },
     handle: async ({ services, params }) => {
@@ -126,9 +127,16 @@ export const auditRoutes: Route[] = [
       const row = await findAudit(deps.db, params['id'] ?? '');
       if (row === null) throw new GuardError('not_found', 'There is no audit entry with this id.');
       const forwarded = showOutcome(await findOutcome(deps.db, row.id));
+      const settled = showSettled(await findUnknown(deps.db, row.id));
       const context = await contextOf(deps.db, row);
       const traceUrl = traceUrlOf(services.config.traceUrl, row);
-      return Response.json({ ...showEntry(row), forwarded, context, ...(traceUrl !== null && { traceUrl }) });
+      return Response.json({
+        ...showEntry(row),
+        forwarded,
+        settled,
+        context,
+        ...(traceUrl !== null && { traceUrl }),
+      });
     },
   }),
   route({

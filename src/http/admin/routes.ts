@@ -4,6 +4,7 @@ import type { Route } from '../serving/route.ts';
 import { approvalProofRoutes } from './approval-proofs.ts';
 import { approvalAdminRoutes } from './approvals.ts';
 import { auditRoutes } from './audit.ts';
+import { callRoutes } from './calls.ts';
 import { changeRoutes } from './changes.ts';
 import { connectTicketRoutes } from './connect-tickets.ts';
 import { connectedToolRoutes } from './connected-tools.ts';
@@ -64,6 +65,7 @@ export const adminRoutes: Route[] = [
   ...notificationRoutes,
   ...webhookRoutes,
   ...auditRoutes,
+  ...callRoutes,
   ...sealRoutes,
   ...shippingRoutes,
   ...statsRoutes,

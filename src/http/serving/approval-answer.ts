@@ -23,7 +23,7 @@ const note = text(
   value => textFault(oneLine(value), 0, MAX_NOTE),
   'What the agent is told with the answer. Line breaks become spaces.',
 );
-const oneLine = (value: string): string => value.replace(/[\r\n]+/g, ' ');
+export const oneLine = (value: string): string => value.replace(/[\r\n]+/g, ' ');
 
 const path = text(value => {
   const read = parsePath(value);

@@ -5,10 +5,13 @@ import { OUTCOMES } from '../../../../src/core/approvals/task-text.ts';
 import { outcomeText } from '../../../../src/core/results/outcome-text.ts';
 import { askerName } from '../../../../src/core/text/surface.ts';
 import { inWords, now } from '../../clock.ts';
+import { Loading, Problem } from '../../components/states.tsx';
 import { Left, Named, Time } from '../../components/text.tsx';
-import type { WholeApproval } from '../../resources.ts';
+import { useGet } from '../../load.ts';
+import type { WholeApproval, WholeAuditEntry } from '../../resources.ts';
 import { addressOf } from '../audit/filters.ts';
 import { By } from './facts.tsx';
+import { UnknownOutcome } from './settle.tsx';
 import { usageOf } from './usage.ts';
 
 type State = 'done' | 'now' | 'failed' | 'ahead';
@@ -235,6 +238,14 @@ function Usable({ of: { task }, until }: { of: WholeApproval; until: string }) {
   return <>not yet: {agent}</>;
 }
 
+/** The entry of the call says who has settled it. */
+function UnknownCall({ id }: { id: string }) {
+  const { data, error, reload } = useGet<WholeAuditEntry>(`/audit/${id}`);
+  if (data === undefined)
+    return error === null ? <Loading lines={1} /> : <Problem error={error} retry={reload} />;
+  return <UnknownOutcome of={data} done={reload} />;
+}
+
 function forwarded({ surface, freed, task }: WholeApproval): Step | null {
   if (freed === null || surface !== 'mcp') return null;
   const came = freed.forwarded;
@@ -242,6 +253,8 @@ function forwarded({ surface, freed, task }: WholeApproval): Step | null {
     const what = task?.state === 'runs' ? 'the tool works on it' : 'nothing came back yet';
     return { name: 'Forwarded', state: 'now', at: null, what };
   }
+  if (came.outcome === 'outcome_unknown')
+    return { name: 'Forwarded', state: 'failed', at: came.at, what: <UnknownCall id={freed.toolCallId} /> };
   const guarded = came.result === null ? '' : `; its result: ${outcomeText(came.result)}`;
   return {
     name: 'Forwarded',

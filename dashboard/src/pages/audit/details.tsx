@@ -12,26 +12,27 @@ import { useGet } from '../../load.ts';
 import { keyName, personName } from '../../names.ts';
 import type { WholeAuditEntry, WholePolicy } from '../../resources.ts';
 import { By } from '../approvals/facts.tsx';
+import { UnknownOutcome } from '../approvals/settle.tsx';
 import { addressOf, type Filters } from './filters.ts';
 import { Sealed } from './sealed.tsx';
 
 type Fact = [string, ComponentChildren];
 
 export function Details({ id, onClose }: { id: string; onClose: () => void }) {
-  const { data, error } = useGet<WholeAuditEntry>(`/audit/${id}`);
+  const { data, error, reload } = useGet<WholeAuditEntry>(`/audit/${id}`);
   return (
     <Dialog title="Audit entry" open wide onClose={onClose}>
       <div class="stack">
         <Problem error={error} />
         {data === undefined && error === null && <Loading />}
-        {data !== undefined && <Facts facts={factsOf(data)} />}
+        {data !== undefined && <Facts facts={factsOf(data, reload)} />}
         {data !== undefined && <RuleLinks {...data} />}
       </div>
     </Dialog>
   );
 }
 
-function factsOf(entry: WholeAuditEntry): Fact[] {
+function factsOf(entry: WholeAuditEntry, reload: () => void): Fact[] {
   const { serverName, toolName, keyId, sessionId, personId } = entry;
   const { policyId, policyVersion, ruleIndex, referenceId, context } = entry;
   const tool = `${serverName}__${toolName}`;
@@ -57,7 +58,9 @@ function factsOf(entry: WholeAuditEntry): Fact[] {
       ? []
       : [['Approval', <Approval key="" id={referenceId} approval={context.approval} />] as Fact]),
     ['Evaluated in', `${entry.latencyMs} ms`],
-    ...(entry.surface === 'mcp' ? [['Forwarded', forwardedOf(entry.forwarded)] as Fact] : []),
+    ...(entry.surface === 'mcp'
+      ? [['Forwarded', <Forwarded key="" of={entry} reload={reload} />] as Fact]
+      : []),
     ...(entry.forwarded?.result == null ? [] : [['Result', outcomeText(entry.forwarded.result)] as Fact]),
     ['Tool call id', <Id key="" id={entry.id} />],
     ...(entry.traceId === undefined
@@ -219,7 +222,13 @@ function Exact({ at }: { at: string }) {
   );
 }
 
-function forwardedOf(forwarded: WholeAuditEntry['forwarded']): string {
-  if (forwarded === null) return 'no, or not yet known';
-  return `${forwarded.outcome}, after ${forwarded.durationMs} ms`;
+function Forwarded({ of: entry, reload }: { of: WholeAuditEntry; reload: () => void }) {
+  const { forwarded } = entry;
+  if (forwarded === null) return <>no, or not yet known</>;
+  if (forwarded.outcome === 'outcome_unknown') return <UnknownOutcome of={entry} done={reload} />;
+  return (
+    <>
+      {forwarded.outcome}, after {forwarded.durationMs} ms
+    </>
+  );
 }

@@ -1,0 +1,67 @@
+// Calls of which nobody knows whether they ran, because the service ended after it had forwarded them. Whoever has found
+// out says so here, which settles them.
+
+import { useEffect } from 'preact/hooks';
+import { Panel } from '../../components/page.tsx';
+import { Problem } from '../../components/states.tsx';
+import { type Column, More, Table } from '../../components/table.tsx';
+import { Named, Time, Tool } from '../../components/text.tsx';
+import { useLive } from '../../live.ts';
+import { useList } from '../../load.ts';
+import { keyName } from '../../names.ts';
+import type { UnknownCall } from '../../resources.ts';
+import { mayResolve } from '../../session.ts';
+import { addressOf } from '../audit/filters.ts';
+import { Settle } from './settle.tsx';
+
+/** No live event tells of such a call. */
+const AGAIN_MS = 15_000;
+
+/** Nothing if there are none. */
+export function UnknownCalls() {
+  const { data, error, reload, more } = useList<UnknownCall>('/calls', 'calls', { outcome: 'unknown' });
+  useLive({ gap: reload });
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [reload]);
+  if (data === undefined) return <Problem error={error} retry={reload} />;
+  if (data.length === 0) return null;
+  return (
+    <Panel title="Not known whether they ran">
+      <p>
+        Toolgate ended after it had forwarded these calls, before it had their answers. It does not run them
+        again. Look at what their tools did, and say so here.
+        {!mayResolve.value && ' Approvers and admins can.'}
+      </p>
+      <Table
+        caption="Calls of which it is not known whether they ran"
+        columns={mayResolve.value ? [...COLUMNS, settling(reload)] : COLUMNS}
+        rows={data}
+        keyOf={call => call.toolCallId}
+      />
+      <More more={more} />
+    </Panel>
+  );
+}
+
+const COLUMNS: Column<UnknownCall>[] = [
+  {
+    head: 'Tool',
+    cell: ({ toolCallId, serverName, toolName }) => (
+      <a href={addressOf({}, toolCallId)}>
+        <Tool serverName={serverName} toolName={toolName} />
+      </a>
+    ),
+  },
+  { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
+  { head: 'Forwarded', cell: ({ at }) => <Time at={at} /> },
+  { head: 'To', cell: ({ serverName }) => <Named text={serverName} /> },
+  { head: 'Not known since', cell: ({ unknownSince }) => <Time at={unknownSince} /> },
+];
+
+const settling = (done: () => void): Column<UnknownCall> => ({
+  head: 'Actions',
+  kind: 'actions',
+  cell: call => <Settle call={call} done={done} />,
+});
