@@ -27,7 +27,7 @@ const LOOSE_JSON: Patch = {
 const HEADERS_UNREAD: Patch = {
   file: 'src/mcp/modern.ts',
   find: "if (name === null || readHeaderValue(name) !== params[namedBy]) throw mismatch('Mcp-Name');",
-  replace: 'void (name, named, readHeaderValue);',
+  replace: 'void (name, namedBy, readHeaderValue);',
 };
 const PROTOTYPES: Patch = {
   file: 'src/mcp/translate.ts',
