@@ -69,6 +69,7 @@ function createWorker(config: Config, services: Services, url: string, print: Pr
     lapses(deps),
     () => deps.details.tend(),
     async () => deps.results.tend(),
+    async () => services.mcp.tasks.calls.tend(),
     answers(deps, taskHolder(services)),
     strays(deps),
     notifications(deps, { ...config, publicUrl: url, rules, slack, print }, notified),

@@ -41,6 +41,7 @@ import { TaskRuns } from '../mcp/tasks/task-runs.ts';
 import { TaskWatch } from '../mcp/tasks/task-watch.ts';
 import type { Upstream } from '../mcp/upstream.ts';
 import { detailsFamilies } from '../metrics/details.ts';
+import { heldCallsFamilies } from '../metrics/held-calls.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { processFamilies } from '../metrics/process.ts';
 import { rationFamilies } from '../metrics/rations.ts';
@@ -116,6 +117,7 @@ export function createServices(
     );
   const mcp = createMcp(config, deps, checks, learner, guarded, rations, serverSignIns, metrics, log, tracer);
   includeSources(metrics, deps, mcp.hub, rations);
+  metrics.include(() => heldCallsFamilies(mcp.tasks.calls.figures));
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
     deps,

@@ -234,6 +234,33 @@ describe.each(await engines())('%s', (engine: Engine) => {
     expect((await client.cancel(taskId)).result).toEqual({ resultType: 'complete' });
   });
 
+  test('a call of a session that was revoked meanwhile is not made', async () => {
+    const { token, id } = (await service.json('POST', '/v1/sessions', key, {})).body;
+    const { taskId, n } = await asked({}, new TasksClient(service, token));
+    expect((await service.json('DELETE', `/v1/sessions/${id}`, key)).status).toBe(204);
+    await answer(taskId, 'approve');
+    const stateOf = async () =>
+      (await sql<{ state: string }>(service.databaseUrl, `SELECT state FROM tasks WHERE id = '${taskId}'`))[0]
+        ?.state;
+    await until('its call is let go', async () => (await stateOf()) === 'gone');
+    expect(callsWith(n)).toEqual([]);
+  });
+
+  test('a key can ask about tasks only so often in a minute', async () => {
+    const other = new TasksClient(service, (await service.newKey(RULES)).key);
+    const statuses: number[] = [];
+    const ask = async () => statuses.push((await other.get('any')).status);
+    // The minute may end in between, so there are more than fit in two.
+    for (let round = 0; round < 13; round++) await Promise.all(Array.from({ length: 100 }, ask));
+    const refused = await other.get('any');
+    expect([statuses.filter(each => each === 200).length >= 600, statuses.includes(429)]).toEqual([
+      true,
+      true,
+    ]);
+    if (refused.status === 429) expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await client.get('any')).status).toBe(200);
+  });
+
   test('a header that names another task is refused, and methods that are gone are unknown', async () => {
     const { taskId } = await asked();
     for (const headers of [{ 'Mcp-Name': 'another' }, { 'Mcp-Method': 'tasks/cancel', 'Mcp-Name': taskId }]) {
