@@ -15,4 +15,4 @@ export type ToolServerUse = WholeToolServer['uses'][number];
 
 /** An approval from a list, or from an event, which says neither whether a passkey is needed nor what is asked. */
 export type Approval = ApprovalView &
-  Partial<Pick<ListedApproval, 'proof' | 'details' | 'detailsGone' | 'detailsElsewhere'>>;
+  Partial<Pick<ListedApproval, 'proof' | 'personEmail' | 'details' | 'detailsGone' | 'detailsElsewhere'>>;

@@ -4,6 +4,7 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { answeredBy, MAX_SAME } from '../../../../../src/core/approvals/approval.ts';
 import { bindable } from '../../../../../src/core/approvals/details.ts';
+import { normalEmail } from '../../../../../src/core/text/email.ts';
 import { visible } from '../../../../../src/core/text/visible.ts';
 import { announce } from '../../../announce.ts';
 import { Refusal } from '../../../api.ts';
@@ -134,12 +135,14 @@ function Note({ of }: { of: RefObject<HTMLTextAreaElement | null> }) {
 }
 
 /** Why this person cannot answer, or null if they can, as far as the page knows. */
-function whyNot({ approverGroup, votes }: Approval, { whole }: Look, error: Error | null) {
+function whyNot({ approverGroup, personEmail, votes }: Approval, { whole }: Look, error: Error | null) {
   // Who lacks a passkey can add one, and who took too long can try again.
   const isFinal = error instanceof Refusal && error.status === 403 && error.code !== 'proof_needed';
   const refused = isFinal ? error.message : null;
   if (refused !== null) return refused;
   const { email, groups } = me.value;
+  if (personEmail !== undefined && email !== null && normalEmail(personEmail) === normalEmail(email))
+    return 'This call was made in your own name, so somebody else has to answer.';
   if (approverGroup !== null && !groups.includes(approverGroup))
     return (
       <>
