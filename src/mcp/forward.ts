@@ -15,6 +15,8 @@ import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcRespon
 import { headerValue, paramHeaders } from './schema.ts';
 import { SignInFirst, signInFirst } from './sign-in.ts';
 import { signInAnswer } from './sign-in-answer.ts';
+import { withoutTasks } from './tasks/declared.ts';
+import { follow, isTask } from './tasks/server-task.ts';
 import { UpstreamTimeout } from './time-limit.ts';
 import { type Begun, type CallServices, TOOLS_CALL } from './tool-call.ts';
 import { sendTraced } from './tracing.ts';
@@ -35,7 +37,7 @@ export class GivenUp extends RpcError {}
 
 /**
  * Forwards a call whose `allow` is committed. The result comes back as the tool server gave it, or as the policy leaves it.
- * `ended` is told what became of the call, before anything else is.
+ * `ended` is told what became of the call, before anything else is; not if the tool server works on it by itself, as a task.
  */
 export async function forward(
   services: CallServices,
@@ -53,9 +55,15 @@ export async function forward(
   };
   try {
     if (tool.unsigned !== undefined) throw signInFirst();
+    const follows = call.tasks && (await services.tasks.areOnFor(call.principal.keyId));
+    const sent = { ...call, tasks: follows };
     const response = await (guarded === null
-      ? send(services, call, tool, call.onNotification)
-      : sendGuarded(services, call, tool, guarded));
+      ? send(services, sent, tool, call.onNotification)
+      : sendGuarded(services, sent, tool, guarded));
+    if (isTask(response)) {
+      if (!follows) throw new UpstreamError('the upstream answered with a task, which it was not asked for');
+      return await follow(services, call, tool, verdict, response);
+    }
     const seen = await lookAt(guarded, call.ration, response);
     const failed = response.error !== null || response.result?.['isError'] === true;
     done(failed ? 'tool_error' : 'ok', seen.lookedAt);
@@ -109,7 +117,7 @@ function send(
   passOn: (notification: JsonObject) => void,
 ): Promise<RpcResponse> {
   const meta = metaOf(call.params);
-  const clientToken = meta['progressToken'];
+  const { progressToken: clientToken, [ENVELOPE.capabilities]: capabilities = {} } = meta;
   // Upstreams see a token of ours, so that no client can name another's call.
   const ourToken = clientToken === undefined ? undefined : crypto.randomUUID();
   const onNotification = (notification: RpcNotification) => {
@@ -127,7 +135,7 @@ function send(
         maxMs: services.maxMs,
         changes: services.listing.confirmed(tool),
         onNotification,
-        capabilities: meta[ENVELOPE.capabilities] ?? {},
+        capabilities: call.tasks ? capabilities : withoutTasks(capabilities),
         trace,
         headers: () => ({
           'Mcp-Name': headerValue(tool.toolName),

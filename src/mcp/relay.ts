@@ -20,6 +20,7 @@ import { type ClientRequest, cancelledBy, type McpServices } from './services.ts
 import type { MadeList } from './shared-work.ts';
 import { SignInFirst } from './sign-in.ts';
 import { signInText } from './sign-in-answer.ts';
+import { withoutTasks } from './tasks/declared.ts';
 import { beginMcpSpan, sendTraced, withinSpan } from './tracing.ts';
 import { metaForUpstream } from './translate.ts';
 import { UpstreamError } from './wire.ts';
@@ -207,7 +208,7 @@ async function one(
   const { tool, upstream } = target;
   const wanted = {
     ...asking(services, asker),
-    capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {},
+    capabilities: withoutTasks(metaOf(params)[ENVELOPE.capabilities] ?? {}),
     headers: () => ({
       'Mcp-Name': headerValue(String(target.params['uri'] ?? target.params['name'] ?? '')),
     }),

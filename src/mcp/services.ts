@@ -43,6 +43,8 @@ export interface TaskServices {
   liveness: Liveness;
   /** How often a key may ask about tasks. */
   requests: RateLimit;
+  /** Looks at what an earlier call of this credential brings back; null where the policy has no say about it. */
+  earlierCall: (principal: Principal, toolCallId: string) => Promise<GuardedCall | null>;
   /** Whether clients of a key that know tasks get them. */
   areOnFor: (keyId: string) => Promise<boolean>;
 }

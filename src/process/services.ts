@@ -15,7 +15,8 @@ import { OutcomeLog } from '../guard/check/outcomes.ts';
 import { ReportedResults } from '../guard/check/reported-results.ts';
 import type { CheckRequest, Verdict, Watched } from '../guard/check/request.ts';
 import { Told } from '../guard/check/told.ts';
-import { PrincipalMemory } from '../guard/credentials.ts';
+import { watchedCall } from '../guard/check/watched-again.ts';
+import { type Principal, PrincipalMemory } from '../guard/credentials.ts';
 import type { Deps } from '../guard/deps.ts';
 import { ClientDocuments } from '../guard/people/client-documents.ts';
 import { CompanyIssuer } from '../guard/people/company-issuer.ts';
@@ -115,7 +116,24 @@ export function createServices(
     new GuardedCall(deps, watched, error =>
       log.error({ err: error }, 'a result could not be looked at, so it is withheld'),
     );
-  const mcp = createMcp(config, deps, checks, learner, guarded, rations, serverSignIns, metrics, log, tracer);
+  const earlierCall = async (principal: Principal, toolCallId: string) => {
+    const watched = await watchedCall(deps, memory.policies, principal, toolCallId);
+    return watched && guarded(watched);
+  };
+  const tasks = { ...taskServices(config, deps, log), earlierCall };
+  const mcp = createMcp(
+    config,
+    deps,
+    checks,
+    learner,
+    guarded,
+    tasks,
+    rations,
+    serverSignIns,
+    metrics,
+    log,
+    tracer,
+  );
   includeSources(metrics, deps, mcp.hub, rations);
   metrics.include(() => heldCallsFamilies(mcp.tasks.calls.figures));
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
@@ -167,6 +185,7 @@ function createMcp(
   checks: Services['checks'],
   learner: Learner,
   guarded: Services['mcp']['guarded'],
+  tasks: TaskServices,
   rations: Rations,
   serverSignIns: ServerSignIns,
   metrics: Metrics,
@@ -201,13 +220,13 @@ function createMcp(
     }),
     onVerdict: ({ decision }, startedAt, span) =>
       metrics.checks.verdict(decision, 'mcp', (performance.now() - startedAt) / 1000, span),
-    tasks: taskServices(config, deps, log),
+    tasks,
     callable: config.toolsList === 'all' ? null : principal => callableBy(deps, principal),
     relayedFor: async keyId => (await findKey(deps.db, keyId))?.forward ?? [],
   };
 }
 
-function taskServices(config: Config, deps: Deps, log: Log): TaskServices {
+function taskServices(config: Config, deps: Deps, log: Log): Omit<TaskServices, 'earlierCall'> {
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, what);
   return {
     deps,

@@ -6,6 +6,7 @@ import { Failure } from '../../core/condition/condition.ts';
 import type { CompiledPolicy } from '../../core/policy/compiled-policy.ts';
 import type { ToolCall } from '../../core/policy/situation.ts';
 import { resultsFor } from '../../core/results/results.ts';
+import { findAudit } from '../../store/log/audit.ts';
 import type { AuditEntry } from '../../store/log/audit-entry.ts';
 import { findRun } from '../../store/runs.ts';
 import { compiledVersion } from '../compiled-version.ts';
@@ -16,6 +17,7 @@ import type { CompiledPolicies } from './policies.ts';
 import type { Watched } from './request.ts';
 import { runOf } from './runs.ts';
 import { situationOf } from './situation.ts';
+import { whileLive } from './while-live.ts';
 
 /** Null if the policy has no say about the result. The caller has found out that the credential is valid, and whose the call is. */
 export async function watchedAgain(
@@ -35,6 +37,23 @@ export async function watchedAgain(
   const said = { principal, surface, args: undefined };
   const guard = resultsFor(policy, call, situationOf(live, said, { now, annotations: null, run: facts }));
   return guard && { guard, by: { serverName, toolName, toolCallId }, run };
+}
+
+/** The same of a call of this credential on `/mcp`, which is refused if it is not valid any more. */
+export async function watchedCall(
+  deps: Deps,
+  policies: CompiledPolicies,
+  principal: Principal,
+  toolCallId: string,
+): Promise<Watched | null> {
+  const entry = await findAudit(deps.db, toolCallId);
+  if (entry === null) throw new Error('the entry of the call cannot be read');
+  const { serverName, toolName } = entry;
+  const { compiledResults } = await versionOf(deps, policies, entry);
+  if (!compiledResults?.matching({ serverName, toolName, unseen: true })) return null;
+  const speaker = { principal, surface: entry.surface, run: undefined };
+  const live = await whileLive(deps, speaker, async (_, found) => found);
+  return watchedAgain(deps, policies, { principal, live }, entry);
 }
 
 /** The version of the policy that decided a call. */

@@ -17,6 +17,14 @@ function namesTasks(capabilities: Json | undefined): boolean {
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
 }
 
+/** The capabilities of a client, for a server whose task would not be followed. */
+export function withoutTasks(capabilities: Json): Json {
+  if (!namesTasks(capabilities)) return capabilities;
+  const { extensions, ...rest } = capabilities as JsonObject;
+  const { [TASKS_EXTENSION]: _, ...others } = extensions as JsonObject;
+  return { ...rest, extensions: others };
+}
+
 /** The capabilities of a client that waits for a task: nobody is there who could answer a tool's questions. */
 export function withoutPeople(params: JsonObject): JsonObject {
   const meta = metaOf(params);

@@ -1,17 +1,19 @@
 // tasks/get, tasks/update and tasks/cancel of the newer era, for the credential that made the call. They write no audit entry,
 // and a key can send only so many of them in a minute.
 
-import type { JsonObject } from '../../core/wire/json.ts';
+import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { cancelTask } from '../../guard/tasks/cancel.ts';
-import { CODES, RpcError, type RpcRequest } from '../protocol.ts';
+import type { FoundTask } from '../../store/tasks.ts';
+import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from '../protocol.ts';
 import type { ClientRequest, McpServices } from '../services.ts';
+import type { Asker } from './ask-server.ts';
 import { declaresTasks, tasksNotDeclared } from './declared.ts';
-import { readTask } from './task-state.ts';
+import { cancel, isAtServer, type ServerTaskServices, update } from './server-task.ts';
+import { findOwnTask, readTask } from './task-state.ts';
 
 export const TASK_METHODS = ['tasks/get', 'tasks/update', 'tasks/cancel'] as const;
-type TaskMethod = (typeof TASK_METHODS)[number];
 
-export function isTaskMethod(method: string): method is TaskMethod {
+export function isTaskMethod(method: string): boolean {
   return (TASK_METHODS as readonly string[]).includes(method);
 }
 
@@ -25,26 +27,40 @@ export async function answerAboutTask(
   const { taskId } = params;
   if (typeof taskId !== 'string')
     throw new RpcError(CODES.invalidParams, 'Invalid params: "taskId" is a string.');
-  const task = await currentTask(services, asked, taskId);
-  if (task === null) throw unknownTask();
-  switch (method as TaskMethod) {
-    case 'tasks/get':
-      return task;
-    case 'tasks/update':
-      return {};
-    case 'tasks/cancel':
-      await cancelTask(services.tasks.deps, taskId);
-      return {};
+  const { principal, request, span } = asked;
+  const asker = { principal, request, span, capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {} };
+  const task = method === 'tasks/get' ? null : await findOwnTask(services.tasks.deps, principal, taskId);
+  if (task !== null && isAtServer(task)) {
+    await tellServer(services, asker, task, { method, params });
+    return {};
   }
+  const shown = await readTask(services, asker, taskId);
+  if (shown === null) throw unknownTask();
+  if (method === 'tasks/get') return shown;
+  if (method === 'tasks/cancel') await cancelTask(services.tasks.deps, taskId);
+  return {};
+}
+
+/** What the client says about a task on which only its tool server works. */
+async function tellServer(
+  services: McpServices,
+  asker: Asker,
+  task: FoundTask,
+  { method, params: { inputResponses } }: Pick<RpcRequest, 'method' | 'params'>,
+): Promise<void> {
+  if (method === 'tasks/cancel') return cancel(services, asker, task);
+  if (!isObject(inputResponses))
+    throw new RpcError(CODES.invalidParams, 'Invalid params: "inputResponses" is an object.');
+  await update(services, asker, task, inputResponses);
 }
 
 /** What a task has come to; null if the credential has no such task. */
 export function currentTask(
-  { tasks }: Pick<McpServices, 'tasks'>,
-  { principal }: Pick<ClientRequest, 'principal'>,
+  services: ServerTaskServices,
+  { principal, request, span }: ClientRequest,
   taskId: string,
 ): Promise<JsonObject | null> {
-  return readTask(tasks.deps, principal, taskId);
+  return readTask(services, { principal, request, span }, taskId);
 }
 
 /** Throws unless the client may ask about tasks now. */

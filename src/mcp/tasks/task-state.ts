@@ -1,5 +1,5 @@
 // What a task has come to, as any replica tells it: from its row, its approval and its call in the store, and from the
-// result that one of the replicas holds. It changes nothing.
+// result that one of the replicas holds. A tool server that works on it by itself is asked. Nothing else is changed.
 
 import { shownEntry } from '../../core/log/entry.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
@@ -8,9 +8,12 @@ import type { Deps } from '../../guard/deps.ts';
 import { isId } from '../../guard/ids.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { CallOutcome } from '../../store/log/outcomes.ts';
-import { type FoundTask, findTask } from '../../store/tasks.ts';
+import { type FoundTask, findTask, findTaskOfCall } from '../../store/tasks.ts';
 import { CODES } from '../protocol.ts';
 import { errorResult, refusal } from '../translate.ts';
+import type { Asker } from './ask-server.ts';
+import type { Course } from './server-state.ts';
+import { courseOf, isAtServer, type ServerTaskServices } from './server-task.ts';
 
 const POLL_MS = 5000;
 
@@ -35,9 +38,26 @@ interface Told {
 }
 
 /** A task as `tasks/get` shows it. Null if there is none, or if it is not this credential's. */
-export async function readTask(deps: Deps, principal: Principal, taskId: string): Promise<JsonObject | null> {
-  const task = await findOwnTask(deps, principal, taskId);
-  return task === null ? null : showTask(deps, task);
+export async function readTask(
+  services: ServerTaskServices,
+  asker: Asker,
+  taskId: string,
+): Promise<JsonObject | null> {
+  const { deps } = services.tasks;
+  const task = await findOwnTask(deps, asker.principal, taskId);
+  if (task === null || !isAtServer(task)) return task && showTask(deps, task);
+  const course = await courseOf(services, asker, task);
+  if (course !== null) return showTask(deps, task, course);
+  const ended = await findOwnTask(deps, asker.principal, taskId);
+  return ended && showTask(deps, ended);
+}
+
+/** What a client is told whose call has become a task. */
+export async function createdTask(deps: Deps, principal: Principal, toolCallId: string): Promise<JsonObject> {
+  const found = await findTaskOfCall(deps.db, toolCallId);
+  const task = found && (await findOwnTask(deps, principal, found.id));
+  const shown = task && (await showTask(deps, task));
+  return { resultType: 'task', ...shown };
 }
 
 /** The row of a task of this credential. It may be over. */
@@ -57,10 +77,18 @@ function isOf(task: FoundTask, { keyId, sessionId, personId, companys }: Princip
 }
 
 /** Null once it is not known any more. */
-export async function showTask(deps: Deps, task: FoundTask): Promise<JsonObject | null> {
+export async function showTask(
+  deps: Deps,
+  task: FoundTask,
+  course: Course | null = null,
+): Promise<JsonObject | null> {
   const now = deps.now();
   const { status, statusMessage, more, endedAt } =
-    task.toolCallId === null ? byApproval(task, now) : await byCall(deps, task, task.toolCallId);
+    course !== null
+      ? byServer(course)
+      : task.toolCallId === null
+        ? byApproval(task, now)
+        : await byCall(deps, task, task.toolCallId);
   const until = endedAt === null ? task.knownUntil : endedAt + deps.settings.resultsFor;
   if (until <= now && (endedAt !== null || task.toolCallId === null)) return null;
   const changedAt = Math.max(task.changedAt, task.resolvedAt ?? 0, endedAt ?? 0);
@@ -112,6 +140,11 @@ function waitsFor({ approverGroup, votesNeeded, state }: FoundTask): string {
   const group = approverGroup === null ? '' : ` They are asked in the group "${approverGroup}".`;
   const gone = state === 'gone' ? ' Its arguments are no longer held: call again once it is approved.' : '';
   return `${people} to approve this call.${group}${gone}`;
+}
+
+/** A task on which its tool server works by itself. */
+function byServer({ inputRequests, ...course }: Course): Told {
+  return { ...course, ...(inputRequests && { more: { inputRequests } }), endedAt: null };
 }
 
 /** A task whose call was decided, and perhaps made. */

@@ -5,14 +5,15 @@
 import type { JsonObject } from '../../core/wire/json.ts';
 import type { Verdict } from '../../guard/check/request.ts';
 import { type EndedCall, endCall, giveUpCall } from '../../guard/tasks/end-call.ts';
-import type { FinalAnswer } from '../../guard/tasks/held-results.ts';
 import { forward, GivenUp } from '../forward.ts';
 import type { KnownTool } from '../known-tool.ts';
 import { CODES, RpcError } from '../protocol.ts';
 import type { Begun, CallServices } from '../tool-call.ts';
 import { errorResult } from '../translate.ts';
+import { asError, holdAnswer } from './final-answer.ts';
+import { isTask } from './server-task.ts';
+import { createdTask } from './task-state.ts';
 
-const TOO_LARGE = 'It ran, but its result is larger than 5 MiB, so it is not held';
 const HELD_UP =
   'The call was allowed, but this process was held up for too long, so it was not forwarded: call again';
 const ASKS = 'The tool asks for input, and nobody can be asked once a call has waited for approval.';
@@ -49,9 +50,12 @@ async function forwardTracked(
     if (error instanceof GivenUp) ended.length = 0;
   }
   unfollow();
-  const isKept = call.resumes !== undefined || freedTask !== undefined;
-  if (isKept)
-    hold(services, verdict, result === null ? { error: asError(failure) } : { result: asFinal(result) });
+  // Nobody waits for this call any more. Whoever asks for its task asks the tool server.
+  if (isTask({ result })) return createdTask(services.tasks.deps, call.principal, verdict.toolCallId);
+  if (call.resumes !== undefined || freedTask !== undefined) {
+    const answer = result === null ? { error: asError(failure) } : { result: asFinal(result) };
+    holdAnswer(services.tasks.deps, verdict.toolCallId, answer);
+  }
   await recordEnd(services, verdict, ended[0]);
   if (result === null) throw failure;
   return result;
@@ -62,12 +66,6 @@ async function notForwarded(services: CallServices, verdict: Verdict): Promise<n
   const { toolCallId } = verdict;
   await recordEnd(services, verdict, { toolCallId, outcome: 'cancelled', durationMs: 0, result: null });
   throw new RpcError(CODES.internal, HELD_UP);
-}
-
-function hold({ tasks: { deps } }: CallServices, { toolCallId }: Verdict, answer: FinalAnswer): void {
-  const until = deps.now() + deps.settings.resultsFor;
-  const tooLarge = { error: { code: CODES.internal, message: TOO_LARGE } };
-  if (!deps.results.hold(toolCallId, answer, until)) deps.results.hold(toolCallId, tooLarge, until);
 }
 
 /** Without an outcome, it is not known whether the call ran. */
@@ -83,11 +81,4 @@ async function recordEnd(
 function asFinal(result: JsonObject): JsonObject {
   const whole = result['resultType'] === 'input_required' ? errorResult(ASKS) : result;
   return { ...whole, resultType: 'complete' };
-}
-
-function asError(error: unknown): JsonObject {
-  if (!(error instanceof RpcError))
-    return { code: CODES.internal, message: 'Something went wrong on our side.' };
-  const { code, message, data } = error;
-  return data === undefined ? { code, message } : { code, message, data };
 }

@@ -17,6 +17,7 @@ export function taskServicesOf(deps: Deps): TaskServices {
     liveness: new Liveness(deps, { shared: false, failed: () => {}, gaveUp: () => {} }),
     subscriptions: new TaskSubscriptions(new TaskWatch(deps, () => {})),
     requests: new RateLimit(600, null),
+    earlierCall: async () => null,
     areOnFor: async () => true,
   };
 }
