@@ -18,13 +18,15 @@ import type { OAuthSettings } from '../../src/guard/tool-servers/source-secrets.
 import { makeToolServer } from '../../src/guard/tool-servers/tool-servers.ts';
 import { type ApprovalRecord, insertApproval, resolveApproval } from '../../src/store/approvals.ts';
 import { insertDelivery } from '../../src/store/deliveries.ts';
+import { giveUpExecutions, insertExecutions } from '../../src/store/executions.ts';
 import { insertGrant } from '../../src/store/grants.ts';
+import { insertAudit } from '../../src/store/log/audit.ts';
 import { insertOperator } from '../../src/store/operators.ts';
 import { insertPasskey } from '../../src/store/passkeys.ts';
 import { insertRun } from '../../src/store/runs.ts';
 import { insertSession } from '../../src/store/sessions.ts';
 import { listDefinitions } from '../../src/store/tool-definitions.ts';
-import { approvalRecord, sessionRecord } from '../store/stores.ts';
+import { approvalRecord, auditEntry, sessionRecord } from '../store/stores.ts';
 import { Authenticator } from '../support/authenticator.ts';
 import { PASSWORD } from './people.ts';
 
@@ -130,6 +132,8 @@ export const REQUESTS: Record<string, Prepare> = {
     await world.deps.db.transaction({}, tx => resolveApproval(tx, id, { ...answer, at: world.deps.now() }));
     return to(`approvals/${id}/withdraw`);
   },
+  'POST /admin/v1/calls/:toolCallId/settle': async world =>
+    to(`calls/${await lostCall(world)}/settle`, { ran: true }),
   'POST /admin/v1/approvals/:referenceId/proof': async (world, person) => {
     await passkey(world, person);
     const { id } = await approval(world, { proof: 'passkey' });
@@ -271,6 +275,17 @@ async function grant(world: World): Promise<string> {
   await world.deps.db.transaction({}, async tx =>
     insertGrant(tx, { id, referenceId, keyId, ...of, ...bounds, ...times }),
   );
+  return id;
+}
+
+/** A call of which it is not known whether it ran. */
+async function lostCall({ deps: { db, now } }: World): Promise<string> {
+  const { id, keyId, at } = auditEntry();
+  await db.transaction({}, async tx => {
+    await insertAudit(tx, [auditEntry({ id })]);
+    insertExecutions(tx, [{ toolCallId: id, keyId, processId: 'dead', at }]);
+  });
+  await db.transaction({}, tx => giveUpExecutions(tx, 'dead', [id], now()));
   return id;
 }
 
