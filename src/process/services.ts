@@ -235,7 +235,7 @@ function taskServices(config: Config, deps: Deps, log: Log): Omit<TaskServices, 
       config.tasksMemory,
       failed('it could not be recorded that the call of a task is not held any more'),
     ),
-    runs: new TaskRuns(failed('the call of a task, or its end, is tried again')),
+    runs: new TaskRuns(failed('the call of a task could not be made, or its end could not be recorded')),
     liveness: new Liveness(deps, {
       shared: !isEmbedded(config),
       failed: failed(

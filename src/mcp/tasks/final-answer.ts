@@ -6,6 +6,8 @@ import type { Deps } from '../../guard/deps.ts';
 import type { FinalAnswer } from '../../guard/tasks/held-results.ts';
 import { CODES, RpcError } from '../protocol.ts';
 
+/** How much longer an answer is held than its task is known at least: the end is recorded after it. */
+const SPARE_MS = 60_000;
 const TOO_LARGE = 'It ran, but its result is larger than 5 MiB, so it is not held';
 
 export function holdAnswer(
@@ -13,7 +15,7 @@ export function holdAnswer(
   toolCallId: string,
   answer: FinalAnswer,
 ): void {
-  const until = now() + settings.resultsFor;
+  const until = now() + settings.resultsFor + SPARE_MS;
   const tooLarge = { error: { code: CODES.internal, message: TOO_LARGE } };
   if (!results.hold(toolCallId, answer, until)) results.hold(toolCallId, tooLarge, until);
 }

@@ -91,7 +91,8 @@ export async function showTask(
         : await byCall(deps, task, task.toolCallId);
   const until = endedAt === null ? task.knownUntil : endedAt + deps.settings.resultsFor;
   if (until <= now && (endedAt !== null || task.toolCallId === null)) return null;
-  const changedAt = Math.max(task.changedAt, task.resolvedAt ?? 0, endedAt ?? 0);
+  const answeredAt = task.approvalStatus === 'timed_out' ? 0 : (task.resolvedAt ?? 0);
+  const changedAt = Math.max(task.changedAt, answeredAt, endedAt ?? 0);
   return {
     taskId: task.id,
     status,
@@ -112,7 +113,7 @@ function byApproval(task: FoundTask, now: number): Told {
   const endedAt = resolvedAt ?? expiresAt ?? changedAt;
   switch (approvalStatus) {
     case 'pending':
-      if ((expiresAt ?? now) <= now) return completed(errorResult(TIMED_OUT), endedAt);
+      if ((expiresAt ?? now) <= now) return completed(errorResult(TIMED_OUT), expiresAt ?? endedAt);
       return { status: 'working', statusMessage: waitsFor(task), endedAt: null };
     case 'approved':
       if (state === 'gone') return failed(GONE, Math.max(endedAt, changedAt));
@@ -124,7 +125,7 @@ function byApproval(task: FoundTask, now: number): Told {
     case 'denied':
       return completed(errorResult(refusal({ reason: DENIED, ...(note !== null && { note }) })), endedAt);
     case 'timed_out':
-      return completed(errorResult(TIMED_OUT), endedAt);
+      return completed(errorResult(TIMED_OUT), expiresAt ?? endedAt);
     default:
       return {
         status: 'cancelled',

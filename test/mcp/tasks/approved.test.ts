@@ -82,6 +82,18 @@ describe.each(await engines())('%s', (engine: Engine) => {
     expect([again.resultType, again.taskId === taskId]).toEqual(['task', false]);
   });
 
+  test('an answer that opens a grant has the call made too', async () => {
+    const made = await service.newKey(RULES);
+    await connect(service, made.keyId, 'up', upstream.url);
+    const other = new TasksClient(service, made.key);
+    const { taskId, n } = await asked({}, other);
+    const answered = { action: 'approve', duration: '1h' };
+    expect((await service.admin('POST', `/approvals/${taskId}/resolve`, answered)).status).toBe(200);
+    expect(await other.ends(taskId)).toMatchObject({ status: 'completed', result: said(`did ${n}`) });
+    expect((await other.call('up__echo', { n })).result).toMatchObject(said(`did ${n}`));
+    expect(callsWith(n)).toHaveLength(2);
+  });
+
   test('what the policy hides is hidden in a result that waits, and an error of the server is one', async () => {
     const hidden = await asked({ says: 'it is SECRET-42' });
     const failing = await asked({ fails: true });
