@@ -9,6 +9,7 @@ import { callTogether, callTool } from './call.ts';
 import { CallCancelled } from './forward.ts';
 import { errorMessage, RpcError, type RpcRequest, resultMessage } from './protocol.ts';
 import { type ClientRequest, cancelledBy, type McpServices } from './services.ts';
+import { callKeyIn } from './tasks/call-key.ts';
 import type { Call } from './tool-call.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
@@ -40,18 +41,25 @@ export function answerCall(
   { modern, logLevel, elicitsUrl, tasks = false, mcpSessionId, protocolVersion }: CallOptions,
 ): Promise<ReplyOrStream> {
   const { request, principal, run, startedAt, span, ration } = asked;
+  const idempotencyKey = callKeyIn(request.headers, params);
+  // Whoever gives a key can fetch the answer later, and does so when the connection was lost.
+  const goesOn = idempotencyKey !== undefined;
   const streams = (request.headers.get('accept') ?? '').includes('text/event-stream');
   // By the letter of the older era, a client that hangs up has not cancelled its call. But it has no way to fetch the
   // answer later, and its slow calls would keep their slots, so the call is cancelled.
-  const cancel = cancelledBy(request.signal);
+  const cancel = goesOn ? new AbortController() : cancelledBy(request.signal);
   const forget =
     mcpSessionId === undefined ? () => {} : services.mcpSessions.follow(mcpSessionId, id, cancel);
   return new Promise((resolve, reject) => {
     let stream: EventWriter | null = null;
+    let hasEnded = false;
+    let isClosed = false;
     const onNotification = (notification: JsonObject) => {
       if (!streams || !isWanted(notification, logLevel)) return;
       if (stream === null) {
         stream = new EventWriter(() => {
+          isClosed = true;
+          if (goesOn && !hasEnded) return;
           cancel.abort();
           ration.free();
         });
@@ -61,19 +69,26 @@ export function answerCall(
     };
     const answer = async (message: JsonObject, status: number) => {
       forget();
-      if (stream === null) return resolve(json(message, status));
+      hasEnded = true;
+      const hasGone = goesOn && (isClosed || request.signal.aborted);
+      if (stream === null) return resolve(hasGone ? accepted() : json(message, status));
+      if (hasGone) return ration.free();
       await ration.turn(ration.bytes);
       stream.end(message, asked.reading);
     };
     // Clients treat a response to a cancelled request as an error. Status 202 needs no message.
     const keepSilent = () => {
       forget();
+      hasEnded = true;
       if (stream === null) resolve(accepted());
+      else if (isClosed) ration.free();
       else stream.close();
     };
     const context = { span, id, protocolVersion };
     const client = { principal, run: run ?? mcpSessionId, mcpSessionId, modern, elicitsUrl, tasks, logLevel };
-    callTool(services, { ...client, params, startedAt, cancel, ration, onNotification, context }).then(
+    const keyed = goesOn ? { idempotencyKey, hungUp: request.signal } : {};
+    const made = { ...client, ...keyed, params, startedAt, cancel, ration, onNotification, context };
+    callTool(services, made).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {
         if (error instanceof CallCancelled) return keepSilent();

@@ -2,6 +2,7 @@
 // other, and those of the same tool are submitted together: 50 calls then cost a third less.
 
 import { GuardError } from '../core/errors.ts';
+import { IDEMPOTENCY_HEADER } from '../core/text/idempotency-key.ts';
 import { type Json, type JsonObject, writeJson } from '../core/wire/json.ts';
 import { type AnswerRation, SMALL_ANSWER_BYTES } from '../guard/rations/answer-ration.ts';
 import { type Paced, pacedBody } from '../guard/rations/paced-body.ts';
@@ -49,6 +50,10 @@ export async function answerBatch(
     responseOf(failure(null, new RpcError(CODES.invalidRequest, what, { status: 400 })), asked);
   const version = asked.request.headers.get('mcp-protocol-version') ?? (await negotiated(services, asked));
   if (version !== LEGACY_VERSIONS[0]) return refused(`Batches are not part of revision ${version}.`);
+  if (asked.request.headers.has(IDEMPOTENCY_HEADER))
+    return refused(
+      `The header ${IDEMPOTENCY_HEADER} names one call: give each call of a batch its own key in "_meta".`,
+    );
   if (messages.length === 0 || messages.length > MAX_BATCH)
     return refused(`A batch has 1 to ${MAX_BATCH} messages.`);
   const quiet = {

@@ -1,10 +1,11 @@
 // tools/call: finds the tool, has the call checked and recorded, and forwards it (forward.ts) only after a committed `allow`.
 
 import { GuardError } from '../core/errors.ts';
+import { IDEMPOTENCY_META } from '../core/text/idempotency-key.ts';
 import { isObject, type JsonObject } from '../core/wire/json.ts';
 import type { Span } from '../core/wire/span.ts';
 import { ServerChanged } from '../guard/check/facts.ts';
-import type { CheckRequest, Verdict } from '../guard/check/request.ts';
+import { type CheckRequest, REPEATED, type Verdict } from '../guard/check/request.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { waitingAnswer, waitsHere } from './approve-here.ts';
 import { checkedOf, inputOf } from './call-input.ts';
@@ -13,6 +14,8 @@ import { calledTool, type KnownTool } from './known-tool.ts';
 import { takeOwnAnswers } from './own-questions.ts';
 import { CODES, MAX_REPEATED, REFERENCE_META, RpcError } from './protocol.ts';
 import { untilSignedIn } from './sign-in-answer.ts';
+import { asConflict, withKey } from './tasks/call-key.ts';
+import { answerAgain } from './tasks/idempotent.ts';
 import { forwardAndTell } from './tasks/tracked-call.ts';
 import { waitingTask } from './tasks/waiting-call.ts';
 import { type Begun, type Call, type CallServices, TOOLS_CALL } from './tool-call.ts';
@@ -59,7 +62,7 @@ function beginSpan(
 export function isPlain({ name, arguments: args, _meta, inputResponses }: JsonObject): boolean {
   if (typeof name !== 'string' || inputResponses !== undefined) return false;
   if (args !== undefined && !isObject(args)) return false;
-  return !isObject(_meta) || _meta[REFERENCE_META] === undefined;
+  return !isObject(_meta) || (_meta[REFERENCE_META] === undefined && _meta[IDEMPOTENCY_META] === undefined);
 }
 
 /**
@@ -156,9 +159,10 @@ async function askAndForward(
   tool: KnownTool,
   slot: CallSlot,
 ): Promise<JsonObject> {
-  const verdict = await services.checks.submit(question(call, tool, slot));
+  const asked = withKey(services, call, question(call, tool, slot));
+  const verdict = await services.checks.submit(asked).catch(asConflict);
   if (slot.none !== undefined || !waitsHere(call, verdict)) return answerFor(services, call, tool, verdict);
-  services.onVerdict(verdict, call.startedAt, call.span);
+  told(services, call, verdict);
   const { signal } = call.cancel;
   const isAnswered = await services.awaited.within(verdict.referenceId as string, signal);
   if (!isAnswered || signal.aborted) return waitingAnswer(services, call, verdict);
@@ -195,6 +199,11 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
   };
 }
 
+/** A verdict that is given again is no decision, so it is not counted. */
+function told({ onVerdict }: CallServices, { startedAt, span }: Begun, verdict: Verdict): void {
+  if (!verdict[REPEATED]) onVerdict(verdict, startedAt, span);
+}
+
 /** The answer to the client for a committed verdict. */
 function answerFor(
   services: CallServices,
@@ -202,13 +211,16 @@ function answerFor(
   tool: KnownTool,
   verdict: Verdict,
 ): JsonObject | Promise<JsonObject> {
-  services.onVerdict(verdict, call.startedAt, call.span);
+  told(services, call, verdict);
   switch (verdict.decision) {
     case 'allow':
+      if (verdict[REPEATED]) return answerAgain(services, call, verdict.toolCallId);
       return forwardAndTell(services, call, tool, verdict);
     case 'deny':
       return errorResult(refusal(verdict));
     case 'pending':
-      return verdict.task ? waitingTask(services, call, verdict) : waitingAnswer(services, call, verdict);
+      return verdict.task && call.tasks
+        ? waitingTask(services, call, verdict)
+        : waitingAnswer(services, call, verdict);
   }
 }

@@ -79,9 +79,9 @@ export abstract class Duplex implements Wire {
 
   /**
    * Writes one message's text to the channel; resolves once the other side has taken it. An UpstreamError says that this
-   * message was not taken, any other error that the channel is broken.
+   * message was not taken, any other error that the channel is broken. `hooks` are those of a request.
    */
-  protected abstract write(text: string): Promise<void>;
+  protected abstract write(text: string, hooks?: Hooks): Promise<void>;
   /** Closes the channel. It is called once. */
   protected abstract end(): void;
 
@@ -96,7 +96,7 @@ export abstract class Duplex implements Wire {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { hooks, resolve, reject });
       hooks.signal.addEventListener('abort', () => this.#cancel(id), { once: true });
-      this.#send({ jsonrpc: '2.0', id, method, params }, caller);
+      this.#send({ jsonrpc: '2.0', id, method, params }, caller, hooks);
     });
   }
 
@@ -192,11 +192,11 @@ export abstract class Duplex implements Wire {
     if (!this.#ending) this.onClosed(error.message);
   }
 
-  async #send(message: JsonObject, caller: string): Promise<void> {
+  async #send(message: JsonObject, caller: string, hooks?: Hooks): Promise<void> {
     const text = writeJson(message);
     const taken = this.#untaken.add(caller, Buffer.byteLength(text));
     try {
-      await this.write(text);
+      await this.write(text, hooks);
     } catch (error) {
       if (error instanceof UpstreamError) this.#refused(message, error);
       else this.broken('the upstream takes no messages');

@@ -15,6 +15,7 @@ import { CODES, ENVELOPE, metaOf, RpcError, type RpcNotification, type RpcRespon
 import { headerValue, paramHeaders } from './schema.ts';
 import { SignInFirst, signInFirst } from './sign-in.ts';
 import { signInAnswer } from './sign-in-answer.ts';
+import { keyForServer } from './tasks/call-key.ts';
 import { withoutTasks } from './tasks/declared.ts';
 import { follow, isTask } from './tasks/server-task.ts';
 import { UpstreamTimeout } from './time-limit.ts';
@@ -58,8 +59,8 @@ export async function forward(
     const follows = call.tasks && (await services.tasks.areOnFor(call.principal.keyId));
     const sent = { ...call, tasks: follows };
     const response = await (guarded === null
-      ? send(services, sent, tool, call.onNotification)
-      : sendGuarded(services, sent, tool, guarded));
+      ? send(services, sent, tool, toolCallId, call.onNotification)
+      : sendGuarded(services, sent, tool, toolCallId, guarded));
     if (isTask(response)) {
       if (!follows) throw new UpstreamError('the upstream answered with a task, which it was not asked for');
       return await follow(services, call, tool, verdict, response);
@@ -98,11 +99,12 @@ async function sendGuarded(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
+  toolCallId: string,
   guarded: GuardedCall,
 ): Promise<RpcResponse> {
   const notes = new GuardedNotes(guarded, call.onNotification);
   try {
-    const response = await send(services, call, tool, note => notes.take(note));
+    const response = await send(services, call, tool, toolCallId, note => notes.take(note));
     await notes.passed();
     return response;
   } finally {
@@ -114,6 +116,7 @@ function send(
   services: CallServices,
   call: Begun,
   tool: KnownTool,
+  toolCallId: string,
   passOn: (notification: JsonObject) => void,
 ): Promise<RpcResponse> {
   const meta = metaOf(call.params);
@@ -137,6 +140,7 @@ function send(
         onNotification,
         capabilities: call.tasks ? capabilities : withoutTasks(capabilities),
         trace,
+        callKey: () => keyForServer(services, call, toolCallId),
         headers: () => ({
           'Mcp-Name': headerValue(tool.toolName),
           ...paramHeaders(tool.definition, call.input.arguments),

@@ -29,6 +29,7 @@ export interface Waiting {
   principal: Principal;
   run: string | undefined;
   protocolVersion: string;
+  idempotencyKey: string | undefined;
 }
 
 export interface TaskServices {

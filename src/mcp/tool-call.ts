@@ -44,6 +44,10 @@ export interface Call {
   elicitsUrl: boolean;
   /** Whether the client knows tasks. */
   tasks: boolean;
+  /** By which the client names this call, so that it can be made again. */
+  idempotencyKey?: string | undefined;
+  /** Aborted when the client has gone, whatever becomes of its call. */
+  hungUp?: AbortSignal;
   /** The task whose held call this is; its client does not wait for it here. */
   resumes?: string;
   /** The least level of the log messages that the client wants; undefined: it wants none. */

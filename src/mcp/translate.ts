@@ -3,6 +3,7 @@
 // not read.
 
 import { isReference } from '../core/approvals/approval.ts';
+import { IDEMPOTENCY_META } from '../core/text/idempotency-key.ts';
 import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { CallInput } from './call-input.ts';
@@ -29,7 +30,10 @@ export function callForUpstream(
 /** The client's `_meta` without what concerns only the client and us, or only one of the two connections. */
 export function metaForUpstream(params: JsonObject): JsonObject {
   const ours = (key: string) =>
-    key === 'progressToken' || key.startsWith('toolgate/') || ENVELOPE_KEYS.has(key);
+    key === 'progressToken' ||
+    key === IDEMPOTENCY_META ||
+    key.startsWith('toolgate/') ||
+    ENVELOPE_KEYS.has(key);
   return Object.fromEntries(Object.entries(metaOf(params)).filter(([key]) => !ours(key)));
 }
 

@@ -30,6 +30,8 @@ export interface RequestOptions {
   changes?: number | null;
   /** The trace that the request belongs to. It is sent in `_meta`, and as headers to servers that are reached by HTTP. */
   trace?: Trace | undefined;
+  /** Makes the key of a call, for servers that take one. */
+  callKey?: () => string;
   /** Makes the headers that the newer era wants beside the body; called only for that era. */
   headers?: () => Record<string, string>;
 }
@@ -67,7 +69,7 @@ export async function ask(
     return await wire.request(
       method,
       dressed(params, asking, modern),
-      { signal: cancel.signal, ration, onNotification },
+      { signal: cancel.signal, ration, onNotification, callKey: asking.callKey },
       { ...own, ...asking.trace },
     );
   } catch (error) {

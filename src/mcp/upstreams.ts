@@ -7,6 +7,7 @@ import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import type { Rations } from '../guard/rations/rations.ts';
 import type { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
+import { namesCalls, withoutCallHeader } from '../guard/tool-servers/call-header.ts';
 import { decryptHeaders } from '../guard/tool-servers/source-secrets.ts';
 import type { StdioServers } from '../settings/stdio-servers.ts';
 import type { ToolSource } from '../store/tool-servers.ts';
@@ -192,7 +193,9 @@ export class Upstreams {
     { newRation, isShared }: Owner,
   ): Promise<Wire> {
     const { rules, stdioServers, stdioStderr, onStderrDropped } = this.#settings;
-    const target = { url: source.target, headers: decryptHeaders(this.#deps.vault, source), rules, signIn };
+    const given = decryptHeaders(this.#deps.vault, source);
+    const headers = withoutCallHeader(given);
+    const target = { url: source.target, headers, namesCalls: namesCalls(given), rules, signIn };
     switch (source.transport) {
       case 'http':
         return new HttpWire(target);

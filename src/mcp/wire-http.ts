@@ -1,6 +1,7 @@
 // The wire over Streamable HTTP: one POST for each message, answered as JSON or as a stream of events. The
 // credentials of the client never reach this file; where the server wants a sign-in, sign-in.ts has the header.
 
+import { IDEMPOTENCY_HEADER } from '../core/text/idempotency-key.ts';
 import { type JsonObject, writeJson } from '../core/wire/json.ts';
 import type { TargetRules } from '../guard/outgoing/addresses.ts';
 import { HttpClient, headerLines, type Outgoing } from '../guard/outgoing/client/client.ts';
@@ -42,8 +43,15 @@ export interface HttpTarget {
   url: string;
   headers: Record<string, string>;
   rules: TargetRules;
+  /** Whether each call carries a key, by which the server knows it again. */
+  namesCalls?: boolean;
   /** For a server that wants OAuth. */
   signIn?: SignIn | null;
+}
+
+/** The headers of one request that only a call has. */
+export function callHeaders({ namesCalls }: HttpTarget, { callKey }: Hooks): Record<string, string> {
+  return namesCalls === true && callKey !== undefined ? { [IDEMPOTENCY_HEADER]: callKey() } : {};
 }
 
 export class HttpWire implements Wire {
@@ -79,7 +87,8 @@ export class HttpWire implements Wire {
     const id = this.#nextId++;
     try {
       const message = writeJson({ jsonrpc: '2.0', id, method, params });
-      const answer = await this.#send('POST', message, hooks.signal, headers);
+      const own = { ...headers, ...callHeaders(this.#target, hooks) };
+      const answer = await this.#send('POST', message, hooks.signal, own);
       if (method === 'initialize') this.#sessionId = answer.header('mcp-session-id');
       if (answer.header('content-type')?.includes('text/event-stream'))
         return await this.#fromStream(answer, id, hooks);

@@ -7,8 +7,8 @@ import type { AnswerRation } from '../guard/rations/answer-ration.ts';
 import { Duplex } from './duplex.ts';
 import { readEvents } from './event-stream.ts';
 import { authorized } from './sign-in.ts';
-import { HttpStatusError, MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
-import type { HttpTarget } from './wire-http.ts';
+import { type Hooks, HttpStatusError, MAX_MESSAGE_BYTES, UpstreamError } from './wire.ts';
+import { callHeaders, type HttpTarget } from './wire-http.ts';
 
 const POST_MS = 15_000;
 const NOT_TAKEN = 'the upstream takes no messages';
@@ -49,8 +49,9 @@ export class SseWire extends Duplex {
     }
   }
 
-  protected async write(text: string): Promise<void> {
-    const headers = { ...this.#target.headers, 'Content-Type': 'application/json', Accept: '*/*' };
+  protected async write(text: string, hooks?: Hooks): Promise<void> {
+    const own = hooks === undefined ? {} : callHeaders(this.#target, hooks);
+    const headers = { ...this.#target.headers, ...own, 'Content-Type': 'application/json', Accept: '*/*' };
     const url = this.#endpoint ?? this.#target.url;
     const sending = this.#send('POST', url, headers, text, AbortSignal.timeout(POST_MS));
     const answer = await sending.catch(error => {

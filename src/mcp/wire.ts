@@ -13,6 +13,8 @@ export interface Hooks {
   signal: AbortSignal;
   /** Counts what the answer takes of its key's share. The wire adds what it reads, and the caller gives it back. */
   ration: AnswerRation;
+  /** Makes the key of a call, for servers that take one. Only calls of tools have one. */
+  callKey?: (() => string) | undefined;
   /** Called for notifications that came with this request's answer, or while it was under way. */
   onNotification: (notification: RpcNotification) => void;
 }

@@ -62,6 +62,11 @@ export function putIdempotent(tx: Transaction, call: IdempotentCall): void {
   );
 }
 
+/** The call was not made, and may be made with the same key. */
+export function forgetIdempotentCall(tx: Transaction, toolCallId: string): void {
+  tx.defer('DELETE FROM idempotent_calls WHERE tool_call_id = $1', [toolCallId]);
+}
+
 /** Deletes at most `limit` that are not known any more. */
 export async function forgetIdempotent(tx: Transaction, now: number, limit: number): Promise<number> {
   return tx.run(

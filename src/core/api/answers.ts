@@ -464,6 +464,7 @@ export interface Answers {
       url?: string;
       server?: string;
       hasHeaders: boolean;
+      namesCalls: boolean;
       auth: 'none' | 'headers' | 'oauth';
       oauth: {
         as: 'key' | 'person';
@@ -510,6 +511,7 @@ export interface Answers {
     url?: string;
     server?: string;
     hasHeaders: boolean;
+    namesCalls: boolean;
     auth: 'none' | 'headers' | 'oauth';
     oauth: {
       as: 'key' | 'person';
@@ -554,6 +556,7 @@ export interface Answers {
     url?: string;
     server?: string;
     hasHeaders: boolean;
+    namesCalls: boolean;
     auth: 'none' | 'headers' | 'oauth';
     oauth: {
       as: 'key' | 'person';
@@ -611,6 +614,7 @@ export interface Answers {
       url?: string;
       server?: string;
       hasHeaders: boolean;
+      namesCalls: boolean;
       auth: 'none' | 'headers' | 'oauth';
       oauth: {
         as: 'key' | 'person';
@@ -657,6 +661,7 @@ export interface Answers {
     url?: string;
     server?: string;
     hasHeaders: boolean;
+    namesCalls: boolean;
     auth: 'none' | 'headers' | 'oauth';
     oauth: {
       as: 'key' | 'person';

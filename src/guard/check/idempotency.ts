@@ -13,7 +13,7 @@ import { idempotencyLock } from '../locks.ts';
 import { digestOf, hasLarge } from './asking.ts';
 import { CredentialFacts } from './facts.ts';
 import { type DecidedGroup, LATER, type Outcome } from './group-work.ts';
-import { type CheckRequest, REPEATED, type Verdict } from './request.ts';
+import { type CheckRequest, type Once, REPEATED, type Verdict } from './request.ts';
 
 /** For so long the same key is the same call. */
 export const KNOWN_FOR_MS = 24 * 60 * 60_000;
@@ -21,15 +21,28 @@ export const KNOWN_FOR_MS = 24 * 60 * 60_000;
 const STRIPES = 256;
 
 /**
- * Gives a call its idempotency key. It belongs to one credential and one surface. A person is the same in all their sessions
- * with a key, as for approvals. The digest of usual arguments is computed here, and not while locks are held.
+ * What stands for a key, which belongs to one credential and one surface. A person is the same in all their sessions with a
+ * key of Toolgate, as for approvals.
  */
-export function carryKey(deps: Deps, request: CheckRequest, key: string): void {
-  const { keyId, sessionId, personId } = request.principal;
+export function onceOf(
+  { vault }: Pick<Deps, 'vault'>,
+  { principal, surface }: Pick<CheckRequest, 'principal' | 'surface'>,
+  key: string,
+): Once {
+  const { keyId, sessionId, personId } = principal;
   const whose = personId === undefined ? ['session', sessionId ?? ''] : ['person', personId];
-  const digest = deps.vault.idempotencyDigest('key', [keyId, ...whose, request.surface, key]);
-  request.once = { digest };
+  return { digest: vault.idempotencyDigest('key', [keyId, ...whose, surface, key]) };
+}
+
+/** Gives a call its key. The digest of usual arguments is computed here, and not while locks are held. */
+export function carryKey(deps: Deps, request: CheckRequest, key: string): void {
+  request.once = onceOf(deps, request, key);
   if (!hasLarge(request)) digestOf(deps, request);
+}
+
+/** What stands for a call at a tool server that takes such a key: it says nothing of the client's own. */
+export function sentKey({ vault }: Pick<Deps, 'vault'>, once: Once | undefined, toolCallId: string): string {
+  return vault.idempotencyDigest('sent', once === undefined ? ['call', toolCallId] : ['key', once.digest]);
 }
 
 /** Two equal calls that come to two replicas at once wait for each other. */

@@ -3,23 +3,28 @@
 
 import type { Transaction } from '../../store/engine/db.ts';
 import { endExecution, giveUpExecution, giveUpExecutions } from '../../store/executions.ts';
+import { forgetIdempotentCall } from '../../store/idempotent-calls.ts';
 import { insertOutcomes, type OutcomeRecord } from '../../store/log/outcomes.ts';
 import { endTaskOf, findTaskOfCall } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
 import { giveHint } from '../hints.ts';
 
-export type EndedCall = Omit<OutcomeRecord, 'at'>;
+export interface EndedCall extends Omit<OutcomeRecord, 'at'> {
+  /** It is certain that nothing was sent to the tool server: the same idempotency key may make the call. */
+  unmade?: true;
+}
 
 type Storing = Pick<Deps, 'db' | 'now' | 'settings' | 'executing'>;
 
 /** Records the outcome of a call that was forwarded. One that was given up before stays unknown. */
 export async function endCall({ db, now, settings, executing }: Storing, ended: EndedCall): Promise<void> {
   const at = now();
-  const { toolCallId } = ended;
+  const { toolCallId, unmade } = ended;
   const task = await db.transaction({}, async tx => {
     // In the order in which calls are given up, so that neither waits for the other.
     endExecution(tx, toolCallId);
     insertOutcomes(tx, [{ ...ended, at }]);
+    if (unmade || ended.outcome === 'sign_in_needed') forgetIdempotentCall(tx, toolCallId);
     endTaskOf(tx, toolCallId, at, at + settings.resultsFor);
     return findTaskOfCall(tx, toolCallId);
   });

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import { urlFault } from '../../guard/outgoing/addresses.ts';
+import { callHeaderFault } from '../../guard/tool-servers/call-header.ts';
 import { TRANSPORTS, TRUSTS } from '../../store/tool-servers.ts';
 import { isoTime, text, uuid } from '../serving/fields.ts';
 import { sandboxShown } from './sandbox-fields.ts';
@@ -26,10 +27,15 @@ export const headers = z
     value => !Object.keys(value).some(key => FORBIDDEN.test(key)),
     'must not set headers of the transport',
   )
+  .superRefine((value, context) => {
+    const message = callHeaderFault(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  })
   .optional()
   .meta({
     description:
-      'Headers sent with every request to the server, for credentials. Stored encrypted, never shown.',
+      'Headers sent with every request to the server, for credentials. Stored encrypted, never shown. `Idempotency-Key: call` is ' +
+      'sent with each call that is forwarded, and stands for a key of that call.',
   });
 
 /** What RFC 6749 allows in a scope. */
@@ -164,6 +170,10 @@ export const shownSource = z.object({
   url: z.string().optional().meta({ description: 'Only its server, unless an admin asks.' }),
   server: z.string().optional(),
   hasHeaders: z.boolean(),
+  namesCalls: z.boolean().meta({
+    description:
+      'Whether each call that is forwarded carries an `Idempotency-Key`, by which the server knows it again.',
+  }),
   auth,
   oauth: z
     .object({

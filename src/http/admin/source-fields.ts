@@ -3,8 +3,9 @@
 
 import type { z } from 'zod';
 import { invalidInput } from '../../core/errors.ts';
+import { namesCalls } from '../../guard/tool-servers/call-header.ts';
 import type { SourceChanges, SourceInput } from '../../guard/tool-servers/source-fields.ts';
-import { decryptOAuth, type OAuthSettings } from '../../guard/tool-servers/source-secrets.ts';
+import { decryptHeaders, decryptOAuth, type OAuthSettings } from '../../guard/tool-servers/source-secrets.ts';
 import type { Upstream } from '../../mcp/upstream.ts';
 import { listToolStates } from '../../store/tool-definitions.ts';
 import type { ToolSource } from '../../store/tool-servers.ts';
@@ -34,6 +35,7 @@ export async function showSource(
       ? { server: tool.target }
       : { url: all ? tool.target : withoutSecrets(tool.target) }),
     hasHeaders: tool.headersEncrypted !== null,
+    namesCalls: namesCalls(decryptHeaders(services.deps.vault, tool)),
     ...(await showOAuth(services, tool)),
     createdAt: iso(tool.createdAt),
     updatedAt: isoOrNull(tool.updatedAt),

@@ -48,7 +48,7 @@ function isUsual(error: unknown): boolean {
 }
 
 function resumed(taskId: string, { sent, about }: HeldCall<Waiting>): Omit<Call, 'ration' | 'cancel'> {
-  const { principal, run, protocolVersion } = about;
+  const { principal, run, protocolVersion, idempotencyKey } = about;
   return {
     principal,
     run,
@@ -59,6 +59,7 @@ function resumed(taskId: string, { sent, about }: HeldCall<Waiting>): Omit<Call,
     logLevel: undefined,
     tasks: true,
     resumes: taskId,
+    idempotencyKey,
     onNotification: () => {},
     context: { span: undefined, id: taskId, protocolVersion },
   };

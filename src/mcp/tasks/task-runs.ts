@@ -12,11 +12,25 @@ export class TaskRuns {
   readonly #runs = new Map<string, Promise<void>>();
   /** What has to be recorded and could not be yet. */
   readonly #owed = new Set<Promise<void>>();
+  /** What goes on although its client may have gone. */
+  readonly #others = new Set<Promise<unknown>>();
   #isOver = false;
 
   /** `failed` is told of what will be tried again. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
+  }
+
+  /** Whether the service stops. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Waits for this too when the service stops. */
+  waitFor<T>(work: Promise<T>): Promise<T> {
+    const done = work.catch(() => {}).finally(() => this.#others.delete(done));
+    this.#others.add(done);
+    return work;
   }
 
   /** How many calls of tasks are under way. */
@@ -82,7 +96,7 @@ export class TaskRuns {
   async stop(graceMs: number, giveUp: () => void): Promise<void> {
     this.#isOver = true;
     const late = setTimeout(giveUp, graceMs);
-    await Promise.all(this.#runs.values());
+    await Promise.all([...this.#runs.values(), ...this.#others]);
     clearTimeout(late);
     await Promise.all(this.#owed);
   }

@@ -25,7 +25,9 @@ export function forwardAndTell(
   tool: KnownTool,
   verdict: Verdict,
 ): Promise<JsonObject> {
-  if (call.tasks || verdict.freedTask !== undefined) return forwardTracked(services, call, tool, verdict);
+  const hasKey = call.idempotencyKey !== undefined;
+  if (hasKey || call.tasks || verdict.freedTask !== undefined)
+    return services.tasks.runs.waitFor(forwardTracked(services, call, tool, verdict));
   return forward(services, call, tool, verdict, ended => services.outcomes.record(ended));
 }
 
@@ -52,8 +54,10 @@ async function forwardTracked(
   unfollow();
   // Nobody waits for this call any more. Whoever asks for its task asks the tool server.
   if (isTask({ result })) return createdTask(services.tasks.deps, call.principal, verdict.toolCallId);
-  if (call.resumes !== undefined || freedTask !== undefined) {
-    const answer = result === null ? { error: asError(failure) } : { result: asFinal(result) };
+  const isTasks = call.resumes !== undefined || freedTask !== undefined;
+  if (isTasks || call.idempotencyKey !== undefined) {
+    const given = result !== null && isTasks ? asFinal(result) : result;
+    const answer = given === null ? { error: asError(failure) } : { result: given };
     holdAnswer(services.tasks.deps, verdict.toolCallId, answer);
   }
   await recordEnd(services, verdict, ended[0]);
@@ -64,7 +68,8 @@ async function forwardTracked(
 /** Other processes may have given up the call already, and somebody may have been told that it did not run. */
 async function notForwarded(services: CallServices, verdict: Verdict): Promise<never> {
   const { toolCallId } = verdict;
-  await recordEnd(services, verdict, { toolCallId, outcome: 'cancelled', durationMs: 0, result: null });
+  const ended = { toolCallId, outcome: 'cancelled', durationMs: 0, result: null, unmade: true } as const;
+  await recordEnd(services, verdict, ended);
   throw new RpcError(CODES.internal, HELD_UP);
 }
 

@@ -27,12 +27,15 @@ export async function waitingTask(
   return { resultType: 'task', ...created };
 }
 
-function heldOf({ principal, run, params, context, span }: Begun): { sent: JsonObject; about: Waiting } {
+function heldOf({ principal, run, params, context, span, idempotencyKey }: Begun): {
+  sent: JsonObject;
+  about: Waiting;
+} {
   const { progressToken: _, ...meta } = metaOf(params);
   // The end of the token that was shown is not the end of the session, which is read again when the call is made.
   const { until: __, ...whose } = principal;
   return {
     sent: { ...params, _meta: { ...span?.headers(), ...meta } },
-    about: { principal: whose, run, protocolVersion: context.protocolVersion },
+    about: { principal: whose, run, protocolVersion: context.protocolVersion, idempotencyKey },
   };
 }

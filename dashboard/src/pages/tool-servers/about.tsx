@@ -46,7 +46,7 @@ function State({ of: server, found }: { of: ToolServer; found: Found | undefined
   );
 }
 
-function networkFacts({ transport, url, hasHeaders, oauth, signIn }: ToolServer): Fact[] {
+function networkFacts({ transport, url, hasHeaders, namesCalls, oauth, signIn }: ToolServer): Fact[] {
   return [
     [
       'Address',
@@ -55,6 +55,7 @@ function networkFacts({ transport, url, hasHeaders, oauth, signIn }: ToolServer)
         <span class="hint">
           {transport === 'sse' ? 'HTTP with server-sent events' : 'Streamable HTTP'}
           {hasHeaders && ', with headers of its own, which are not shown'}
+          {namesCalls && '; each call carries an Idempotency-Key'}
         </span>
       </span>,
     ],
