@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { newPerson, type Person, send } from '../operators/people.ts';
 import { DARK, expectUsable, hasBrowser, heading, launch, PHONE, visit } from '../support/browser.ts';
-import { newDataDir } from '../support/faults.ts';
+import { newDataDir, sql } from '../support/faults.ts';
 import { connect, LegacyClient, RecordingUpstream } from '../support/mcp.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { TasksClient } from '../support/tasks.ts';
 import { enginesWhenChanged } from '../support/when-changed.ts';
 
 /** A page is a client of the API, which is tested on both engines. */
@@ -18,6 +19,8 @@ const engine = (await enginesWhenChanged('src/store/**')).at(-1);
 const ASK = [{ tool: '*', action: 'require_approval', reason: 'Ask first.' } as const];
 
 describe.if(hasBrowser())('an approval’s own page', () => {
+  /** What the tool answers to the call that runs while somebody looks. */
+  const slow = Promise.withResolvers<{ content: unknown[] }>();
   let browser: Browser;
   let service: TestService;
   let receiver: Receiver;
@@ -27,7 +30,10 @@ describe.if(hasBrowser())('an approval’s own page', () => {
   let dataDir: string;
   beforeAll(async () => {
     receiver = await Receiver.start();
-    upstream = new RecordingUpstream();
+    upstream = new RecordingUpstream({
+      onCall: ({ params }) =>
+        params.arguments.n === 'slow' ? slow.promise : { content: [{ type: 'text', text: 'done' }] },
+    });
     dataDir = newDataDir();
     const config = join(dataDir, 'toolgate.yaml');
     const to = (url: string) => `{ type: http, url: "${url}" }`;
@@ -245,6 +251,96 @@ describe.if(hasBrowser())('an approval’s own page', () => {
       await page.goto(`/dashboard/approvals/${own}`);
       await page.getByText('The grant that this approval opened has ended.').waitFor();
     });
+  });
+
+  /** A call of a client that knows tasks; the id is that of its approval. */
+  const begun = async (n: string): Promise<string> =>
+    (await new TasksClient(service, key.key).call('up__echo', { n })).result.taskId;
+
+  test('whoever approves the call of a task knows that it is made at once, and sees it run and end', async () => {
+    const taskId = await begun('slow');
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await page.getByText('Once it is approved, this call is made at once.').waitFor();
+      await page.goto(`/dashboard/approvals/${taskId}`);
+      await page.getByText('Once it is approved, this call is made at once.').waitFor();
+      await page.getByRole('button', { name: 'Approve up__echo' }).click();
+      await step(page, 'Forwarded').getByText('the tool works on it').waitFor();
+      await expectUsable(page);
+      await page.goto('/dashboard/approvals?view=history');
+      const row = page.getByRole('row').filter({ hasText: 'up__echo' });
+      await row.getByText('runs now').waitFor();
+      await expectUsable(page);
+      slow.resolve({ content: [] });
+      await page.goto(`/dashboard/approvals/${taskId}`);
+      await step(page, 'Forwarded').getByText('the tool answered, after').waitFor();
+      await page.goto('/dashboard/approvals?view=history');
+      await row.getByText('the tool answered').first().waitFor();
+    });
+  });
+
+  /** As if its process had ended before the answer came. */
+  async function lose(taskId: string): Promise<string> {
+    await resolve(taskId, { action: 'approve' });
+    await new TasksClient(service, key.key).ends(taskId);
+    const { freed } = (await service.admin('GET', `/approvals/${taskId}`)).body;
+    const lost = `'${freed.toolCallId}', '${key.keyId}', ${Date.now() - 9000}, ${Date.now()}`;
+    await sql(
+      service.databaseUrl,
+      `UPDATE outcomes SET outcome = 'outcome_unknown' WHERE tool_call_id = '${freed.toolCallId}'`,
+      `INSERT INTO executions (tool_call_id, key_id, at, unknown_at) VALUES (${lost})`,
+    );
+    return freed.toolCallId;
+  }
+
+  test('a call of which nobody knows whether it ran is settled by an approver, once, and not by a viewer', async () => {
+    const taskId = await begun('lost');
+    const toolCallId = await lose(taskId);
+    const viewer = await newPerson(service, 'viewer');
+    const panel = (page: Page) => page.locator('.panel').filter({ hasText: 'Not known whether they ran' });
+    await visit(browser, service, viewer.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await panel(page).getByText('Approvers and admins can.').waitFor();
+      await panel(page).getByRole('row').filter({ hasText: 'release agent' }).waitFor();
+      await page.goto(`/dashboard/approvals/${taskId}`);
+      await step(page, 'Forwarded').getByText('It is not known whether this call ran').waitFor();
+      expect(await page.getByRole('button', { name: /^It (ran|did not)/ }).count()).toBe(0);
+    });
+    const settle = (person: Person) =>
+      send(service, 'POST', `/admin/v1/calls/${toolCallId}/settle`, { cookie: person.cookie }, { ran: true });
+    expect((await settle(viewer)).status).toBe(403);
+    for (const look of [PHONE, DARK])
+      await visit(
+        browser,
+        service,
+        approver.cookie,
+        async page => {
+          await page.goto('/dashboard/approvals?view=history');
+          await panel(page).getByRole('button', { name: 'It did not run…' }).click();
+          await page
+            .getByRole('dialog')
+            .getByText('its task stays failed, and the call is not run')
+            .waitFor();
+          await expectUsable(page);
+        },
+        look,
+      );
+    await visit(browser, service, approver.cookie, async page => {
+      await page.goto('/dashboard/approvals');
+      await panel(page).getByRole('button', { name: 'It ran…' }).click();
+      const dialog = page.getByRole('dialog', { name: 'This call ran?' });
+      await dialog.getByLabel('How you know').fill('It is in the ledger.');
+      await dialog.getByRole('button', { name: 'It ran' }).click();
+      await panel(page).waitFor({ state: 'detached' });
+      await page.goto(`/dashboard/approvals/${taskId}`);
+      await step(page, 'Forwarded').getByText(`It ran, says ${approver.email}`).waitFor();
+      await step(page, 'Forwarded').getByText('It is in the ledger.').waitFor();
+      expect(await page.getByRole('button', { name: /^It (ran|did not)/ }).count()).toBe(0);
+      await page.goto(`/dashboard/audit?entry=${toolCallId}`);
+      await page.getByRole('dialog').getByText('It is in the ledger.').waitFor();
+      await expectUsable(page);
+    });
+    expect((await settle(approver)).status).toBe(409);
   });
 
   test('on a phone, history shows many rows on a screen', async () => {

@@ -1,9 +1,10 @@
 // How earlier approvals ended, by whom and how, and what became of them. On a narrow screen a row takes little room.
 
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { answeredBy } from '../../../../src/core/approvals/approval.ts';
-import { taskText } from '../../../../src/core/approvals/task-text.ts';
+import { isTaskUnderWay, taskText } from '../../../../src/core/approvals/task-text.ts';
 import { queryOf } from '../../api.ts';
 import { inWords, now } from '../../clock.ts';
 import { Panel } from '../../components/page.tsx';
@@ -36,6 +37,7 @@ export function History() {
     // An approval is spent by the call that it frees.
     verdict: ({ referenceId, decision }) => referenceId !== null && decision === 'allow' && list.reload(),
   });
+  useFollowing(list.data, list.reload);
   const choose = (value: string) =>
     route(`/dashboard/approvals${queryOf({ view: 'history', status: value })}`);
   return (
@@ -52,6 +54,18 @@ export function History() {
       </Shown>
     </Panel>
   );
+}
+
+const FOLLOW_MS = 2000;
+
+/** No live event tells that the call of a task has ended, so the list is read again while one of them is under way. */
+function useFollowing(shown: ListedApproval[] | undefined, reload: () => void): void {
+  const active = shown?.some(({ status, task }) => status === 'approved' && isTaskUnderWay(task)) === true;
+  useEffect(() => {
+    if (!active) return;
+    const timer = setTimeout(() => document.hidden || reload(), FOLLOW_MS);
+    return () => clearTimeout(timer);
+  }, [active, shown]);
 }
 
 const columnsOf = (reload: () => void): Column<ListedApproval>[] => [

@@ -70,7 +70,7 @@ export function Settle({ call, done }: SettleProps) {
 export function UnknownOutcome({ of, done }: { of: WholeAuditEntry; done: () => void }) {
   const { id: toolCallId, settled } = of;
   return (
-    <div class="stack small-gaps">
+    <div class="unknown-outcome">
       <p>
         It is not known whether this call ran: the service ended after it had forwarded it
         {settled == null && ', and it does not run it again'}.
