@@ -3,7 +3,9 @@
 import { isObject } from '../../core/wire/json.ts';
 import { CODES, RpcError, type RpcRequest } from '../protocol.ts';
 import type { ClientRequest, McpServices } from '../services.ts';
-import { admitTasks, currentTask } from './methods.ts';
+import { admitTasks, askerOf, countRequest } from './methods.ts';
+import { isAtServer } from './server-task.ts';
+import { findOwnTask, readTask } from './task-state.ts';
 
 /** How many tasks one subscription may name. */
 const MAX_TASKS = 50;
@@ -36,7 +38,18 @@ export async function listenToTasks(
     throw new RpcError(CODES.invalidRequest, 'Invalid request: the answer is a stream of events.', {
       status: 406,
     });
-  return services.tasks.subscriptions.open(asked, id, taskIds, taskId =>
-    currentTask(services, asked, taskId),
-  );
+  const asker = askerOf(asked, params);
+  const find = (taskId: string) => findOwnTask(services.tasks.deps, asker.principal, taskId);
+  return services.tasks.subscriptions.open(asked, id, taskIds, {
+    async isKnown(taskId) {
+      const task = await find(taskId);
+      return task !== null && (isAtServer(task) || (await readTask(services, asker, taskId)) !== null);
+    },
+    async read(taskId) {
+      const task = await find(taskId);
+      // A tool server is not asked more often for a client that listens than for one that asks.
+      if (task !== null && isAtServer(task)) await countRequest(services, asker.principal.keyId);
+      return readTask(services, asker, taskId);
+    },
+  });
 }

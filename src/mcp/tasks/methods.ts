@@ -8,7 +8,7 @@ import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from '../protocol.
 import type { ClientRequest, McpServices } from '../services.ts';
 import type { Asker } from './ask-server.ts';
 import { declaresTasks, tasksNotDeclared } from './declared.ts';
-import { cancel, isAtServer, type ServerTaskServices, update } from './server-task.ts';
+import { cancel, isAtServer, update } from './server-task.ts';
 import { findOwnTask, readTask } from './task-state.ts';
 
 export const TASK_METHODS = ['tasks/get', 'tasks/update', 'tasks/cancel'] as const;
@@ -27,9 +27,9 @@ export async function answerAboutTask(
   const { taskId } = params;
   if (typeof taskId !== 'string')
     throw new RpcError(CODES.invalidParams, 'Invalid params: "taskId" is a string.');
-  const { principal, request, span } = asked;
-  const asker = { principal, request, span, capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {} };
-  const task = method === 'tasks/get' ? null : await findOwnTask(services.tasks.deps, principal, taskId);
+  const asker = askerOf(asked, params);
+  const task =
+    method === 'tasks/get' ? null : await findOwnTask(services.tasks.deps, asker.principal, taskId);
   if (task !== null && isAtServer(task)) {
     await tellServer(services, asker, task, { method, params });
     return {};
@@ -39,6 +39,10 @@ export async function answerAboutTask(
   if (method === 'tasks/get') return shown;
   if (method === 'tasks/cancel') await cancelTask(services.tasks.deps, taskId);
   return {};
+}
+
+export function askerOf({ principal, request, span }: ClientRequest, params: JsonObject): Asker {
+  return { principal, request, span, capabilities: metaOf(params)[ENVELOPE.capabilities] ?? {} };
 }
 
 /** What the client says about a task on which only its tool server works. */
@@ -54,24 +58,20 @@ async function tellServer(
   await update(services, asker, task, inputResponses);
 }
 
-/** What a task has come to; null if the credential has no such task. */
-export function currentTask(
-  services: ServerTaskServices,
-  { principal, request, span }: ClientRequest,
-  taskId: string,
-): Promise<JsonObject | null> {
-  return readTask(services, { principal, request, span }, taskId);
-}
-
 /** Throws unless the client may ask about tasks now. */
 export async function admitTasks(
   { tasks }: Pick<McpServices, 'tasks'>,
   { principal, confirm }: Pick<ClientRequest, 'principal' | 'confirm'>,
   params: JsonObject,
 ): Promise<void> {
-  await tasks.requests.admit(`tasks ${principal.keyId}`, tasks.deps.now());
+  await countRequest({ tasks }, principal.keyId);
   await confirm();
   if (!declaresTasks(params) || !(await tasks.areOnFor(principal.keyId))) throw tasksNotDeclared();
+}
+
+/** Throws if the key has asked about tasks too often within a minute. */
+export function countRequest({ tasks }: Pick<McpServices, 'tasks'>, keyId: string): Promise<void> {
+  return tasks.requests.admit(`tasks ${keyId}`, tasks.deps.now());
 }
 
 /** In the same words for tasks of others, so that nobody learns of them. */

@@ -19,8 +19,12 @@ const MAX_OPEN = 500;
 const KEEP_ALIVE_MS = 5000;
 const ENDED = ['completed', 'failed', 'cancelled'];
 
-/** What tasks/get would answer, without `resultType`; null: the credential has no such task. */
-export type ReadTask = (taskId: string) => Promise<JsonObject | null>;
+/** The tasks of the credential that listens. */
+export interface OwnTasks {
+  isKnown: (taskId: string) => Promise<boolean>;
+  /** What tasks/get would answer, without `resultType`; null: there is no such task. */
+  read: (taskId: string) => Promise<JsonObject | null>;
+}
 
 /** What is needed of the request of a client that listens. */
 export interface Listener {
@@ -43,11 +47,9 @@ export class TaskSubscriptions {
   }
 
   /** Tasks that are unknown, and those of others, are left out of what the client is told to get. */
-  async open(asked: Listener, id: Id, taskIds: readonly string[], read: ReadTask): Promise<Response> {
+  async open(asked: Listener, id: Id, taskIds: readonly string[], own: OwnTasks): Promise<Response> {
     this.#refuseTooMany(asked.principal.keyId);
-    const subscription = new Subscription(asked, id, this.#watch, read, () =>
-      this.#open.delete(subscription),
-    );
+    const subscription = new Subscription(asked, id, this.#watch, own, () => this.#open.delete(subscription));
     this.#open.add(subscription);
     try {
       await subscription.begin(taskIds);
@@ -79,7 +81,7 @@ class Subscription {
   readonly #asked: Listener;
   readonly #id: Id;
   readonly #watch: TaskWatch;
-  readonly #read: ReadTask;
+  readonly #own: OwnTasks;
   readonly #closed: () => void;
   /** The tasks that may still change, each with the function that stops watching it. */
   readonly #tasks = new Map<string, () => void>();
@@ -92,19 +94,19 @@ class Subscription {
   #over = false;
   #wake: () => void = () => {};
 
-  constructor(asked: Listener, id: Id, watch: TaskWatch, read: ReadTask, closed: () => void) {
+  constructor(asked: Listener, id: Id, watch: TaskWatch, own: OwnTasks, closed: () => void) {
     this.keyId = asked.principal.keyId;
     this.#asked = asked;
     this.#id = id;
     this.#watch = watch;
-    this.#read = read;
+    this.#own = own;
     this.#closed = closed;
   }
 
   /** Finds out which of the tasks are the credential's. */
   async begin(taskIds: readonly string[]): Promise<void> {
     const own: string[] = [];
-    for (const taskId of taskIds) if ((await this.#read(taskId)) !== null) own.push(taskId);
+    for (const taskId of taskIds) if (await this.#own.isKnown(taskId)) own.push(taskId);
     const changed = (taskId: string) => {
       this.#changed.add(taskId);
       this.#wake();
@@ -178,7 +180,7 @@ class Subscription {
   async #news(taskId: string): Promise<Paced | null> {
     this.#changed.delete(taskId);
     if (!this.#tasks.has(taskId)) return null;
-    const task = await this.#read(taskId).catch(unlessBusy);
+    const task = await this.#own.read(taskId).catch(unlessBusy);
     if (task === undefined) return null;
     if (task === null) {
       this.#forget(taskId);

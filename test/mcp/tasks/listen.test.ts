@@ -5,7 +5,7 @@ import { GuardError } from '../../../src/core/errors.ts';
 import type { JsonObject } from '../../../src/core/wire/json.ts';
 import { Rations } from '../../../src/guard/rations/rations.ts';
 import { taskIdsIn } from '../../../src/mcp/tasks/listen.ts';
-import { type Listener, type ReadTask, TaskSubscriptions } from '../../../src/mcp/tasks/subscriptions.ts';
+import { type Listener, type OwnTasks, TaskSubscriptions } from '../../../src/mcp/tasks/subscriptions.ts';
 import { TaskWatch } from '../../../src/mcp/tasks/task-watch.ts';
 import type { Db } from '../../../src/store/engine/db.ts';
 import { insertOutcomes } from '../../../src/store/log/outcomes.ts';
@@ -137,7 +137,7 @@ describe('the ids of a subscription', () => {
 class Client {
   readonly subscriptions: TaskSubscriptions;
   revoked = false;
-  readonly #read: ReadTask;
+  readonly #own: OwnTasks;
   readonly #rations = new Rations();
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #text = '';
@@ -145,7 +145,7 @@ class Client {
   constructor(db: Db) {
     // The store may be closed while it is read for the last time.
     const failed = () => {};
-    this.#read = reading(db);
+    this.#own = ownTasks(db);
     this.subscriptions = new TaskSubscriptions(new TaskWatch(depsAt(db), failed));
   }
 
@@ -164,7 +164,7 @@ class Client {
       reading: () => {},
       waiting: () => {},
     };
-    const { body } = await this.subscriptions.open(asked, 7, taskIds, this.#read);
+    const { body } = await this.subscriptions.open(asked, 7, taskIds, this.#own);
     this.#reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     this.#text = '';
   }
@@ -198,12 +198,13 @@ class Client {
   }
 }
 
-/** A task as the store has it. */
-function reading(db: Db): ReadTask {
-  return async taskId => {
+/** The tasks as the store has them. */
+function ownTasks(db: Db): OwnTasks {
+  const read = async (taskId: string) => {
     const found = await tasks.findTask(db, taskId);
     if (found === null) return null;
     if (found.outcome === null) return { taskId, status: 'working' };
     return { taskId, status: 'completed', result: taskId === 'large' ? { text: LARGE } : {} };
   };
+  return { read, isKnown: async taskId => (await read(taskId)) !== null };
 }
