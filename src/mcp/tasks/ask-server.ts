@@ -9,7 +9,7 @@ import type { FoundTask } from '../../store/tasks.ts';
 import type { Connected } from '../hub.ts';
 import type { RpcResponse } from '../protocol.ts';
 import { headerValue } from '../schema.ts';
-import { type ClientRequest, cancelledBy, type McpServices } from '../services.ts';
+import type { ClientRequest, McpServices } from '../services.ts';
 import { sendTraced } from '../tracing.ts';
 import { TASKS_EXTENSION } from './declared.ts';
 
@@ -50,13 +50,18 @@ export async function askServer<T>(
       },
     );
   const ration = services.rations.answer(principal.keyId);
+  const cancel = new AbortController();
+  // A client that listens asks many times with one request, so that nothing of this may stay with its signal.
+  const stop = () => cancel.abort();
+  request.signal.addEventListener('abort', stop);
+  if (request.signal.aborted) stop();
   try {
     const response = await sendTraced(span, tool, method, null, trace =>
       upstream.request(
         method,
         { taskId: serverTask.id, ...params },
         {
-          cancel: cancelledBy(request.signal),
+          cancel,
           ration,
           timeoutMs: Math.min(services.timeoutMs, PATIENCE_MS),
           capabilities: capabilities ?? { extensions: { [TASKS_EXTENSION]: {} } },
@@ -67,6 +72,7 @@ export async function askServer<T>(
     );
     return await use(response, serverTask, ration);
   } finally {
+    request.signal.removeEventListener('abort', stop);
     free();
     ration.free();
   }
@@ -78,6 +84,13 @@ async function connectedTo(
   { keyId, personId }: FoundTask,
   { connectedToolId, sourceId }: ServerTask,
 ): Promise<Connected | null> {
-  const all = await hub.of(keyId, personId);
-  return all.find(({ tool }) => tool.id === connectedToolId && tool.sourceId === sourceId) ?? null;
+  const find = async () =>
+    (await hub.of(keyId, personId)).find(
+      ({ tool }) => tool.id === connectedToolId && tool.sourceId === sourceId,
+    ) ?? null;
+  const found = await find();
+  if (found !== null) return found;
+  // It may have been connected at another replica just now. What is said to be gone is gone for good.
+  hub.doubt(keyId);
+  return find();
 }

@@ -2,9 +2,11 @@
 // server, and what the server says in the end is looked at, recorded and held as any other answer.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Rule } from '../../../src/core/policy/policy.ts';
 import type { ResultEntry } from '../../../src/core/policy/result-fields.ts';
-import { until } from '../../support/faults.ts';
+import { sql, until } from '../../support/faults.ts';
 import { connect, error, type Heard, outcomesOf } from '../../support/mcp.ts';
 import { engines, startService, type TestService } from '../../support/service.ts';
 import { TasksClient } from '../../support/tasks.ts';
@@ -86,6 +88,26 @@ for (const engine of await engines()) {
       expect(server.asked('tasks/get', n)).toHaveLength(2);
       for (const said of [created, working, ended])
         expect(JSON.stringify(said)).not.toContain(server.idOf(n));
+    });
+
+    test('neither what it says nor what it calls its task is at rest or in a log', async () => {
+      const marker = `words-${crypto.randomUUID()}`;
+      const { taskId, n } = await begin('job', client, { marker });
+      server.says.set(n, { status: 'working', statusMessage: marker });
+      await client.get(taskId);
+      server.says.set(n, completed(text(marker)));
+      expect((await client.get(taskId)).text).toContain(marker);
+      const rows = await Promise.all(
+        ['tasks', 'executions', 'audit', 'outcomes'].map(table =>
+          sql(service.databaseUrl, `SELECT * FROM ${table}`),
+        ),
+      );
+      const files = readdirSync(service.dataDir, { recursive: true, withFileTypes: true })
+        .filter(each => each.isFile())
+        .map(each => readFileSync(join(each.parentPath, each.name), 'latin1'));
+      const kept = [JSON.stringify(rows), service.output, ...files].join('\n');
+      expect(kept).toContain(taskId);
+      for (const said of [marker, server.idOf(n)]) expect(kept).not.toContain(said);
     });
 
     test('its errors, its failures and its end without an answer are told as what they are', async () => {
@@ -284,6 +306,19 @@ for (const engine of await engines()) {
       const { result } = await client.get(taskId);
       expect(result).toMatchObject({ taskId, status: 'completed', result: text('paid') });
       expect(server.calls.filter(each => each.params.arguments.n === n)).toHaveLength(1);
+    });
+
+    test.skipIf(engine !== 'sqlite')('whoever listens is told what the server says', async () => {
+      const { taskId, n } = await begin();
+      const stream = await client.listen([taskId]);
+      await stream.until('the first state', ({ tasks }) => tasks.length === 1);
+      server.says.set(n, completed(text('heard')));
+      await stream.until('the end', ({ tasks }) => tasks.length === 2, 15_000);
+      await stream.ended;
+      expect(stream.tasks).toMatchObject([
+        { taskId, status: 'working' },
+        { taskId, status: 'completed', result: text('heard') },
+      ]);
     });
 
     test.skipIf(engine === 'sqlite')('every replica asks the server, and has the result', async () => {
