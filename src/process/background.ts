@@ -5,6 +5,7 @@ import { lapses } from '../guard/approvals/approvals.ts';
 import { notifications } from '../guard/approvals/notify/notify.ts';
 import type { PrintApproval } from '../guard/approvals/notify/send.ts';
 import { messageChanges } from '../guard/approvals/notify/slack-bot/posted.ts';
+import { forgetKeys } from '../guard/check/idempotency.ts';
 import { forgetCounts } from '../guard/check/limit-admin.ts';
 import { forgetRuns } from '../guard/check/run-admin.ts';
 import { Chores, everyMinute } from '../guard/chores.ts';
@@ -106,6 +107,7 @@ function createChores({ retention, sealing, shipping }: Config, services: Servic
       forgetRequests(),
       forgetTokens(),
       forgetCounts(),
+      forgetKeys(),
       forgetRuns(),
       giveUpAbandoned(),
       retire({ retention, sealedBy, shippedTo, removed }),

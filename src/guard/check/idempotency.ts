@@ -4,9 +4,16 @@
 // repeated while it waits, and judged again once it is answered.
 
 import { GuardError } from '../../core/errors.ts';
+import { DAY } from '../../core/time/duration.ts';
 import { findApprovals } from '../../store/approvals.ts';
 import type { Transaction } from '../../store/engine/db.ts';
-import { findIdempotent, type IdempotentCall, putIdempotent } from '../../store/idempotent-calls.ts';
+import {
+  findIdempotent,
+  forgetIdempotent,
+  type IdempotentCall,
+  putIdempotent,
+} from '../../store/idempotent-calls.ts';
+import { type Chore, everyMinute } from '../chores.ts';
 import { unauthenticated } from '../credentials.ts';
 import type { Deps } from '../deps.ts';
 import { idempotencyLock } from '../locks.ts';
@@ -16,7 +23,7 @@ import { type DecidedGroup, LATER, type Outcome } from './group-work.ts';
 import { type CheckRequest, type Once, REPEATED, type Verdict } from './request.ts';
 
 /** For so long the same key is the same call. */
-export const KNOWN_FOR_MS = 24 * 60 * 60_000;
+export const KNOWN_FOR_MS = DAY;
 /** Keys are locked by stripes, because each lock takes room in PostgreSQL's memory. */
 const STRIPES = 256;
 
@@ -174,6 +181,19 @@ class KnownCalls {
     const of = [serverName, toolName, digestOf(this.#deps, request)];
     return this.#deps.vault.idempotencyDigest('call', of);
   }
+}
+
+/** A batch takes a few milliseconds on SQLite. */
+const BATCH = 500;
+/** They are kept this long after their end, because replicas whose clocks are slow still read them. */
+const KEPT_MS = DAY;
+
+/** Removes what ended a day ago, once a minute. */
+export function forgetKeys(): Chore {
+  return everyMinute(async ({ db, now }) => {
+    const removed = await db.transaction({}, tx => forgetIdempotent(tx, now() - KEPT_MS, BATCH));
+    return removed === BATCH;
+  });
 }
 
 function otherCall(): GuardError {

@@ -7,12 +7,11 @@ import { isObject } from '../../../src/core/wire/json.ts';
 import { resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import { endKey } from '../../../src/guard/approvals/end-key.ts';
 import { CheckWork } from '../../../src/guard/check/check.ts';
-import { carryKey, KNOWN_FOR_MS } from '../../../src/guard/check/idempotency.ts';
+import { carryKey, forgetKeys, KNOWN_FOR_MS } from '../../../src/guard/check/idempotency.ts';
 import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.ts';
 import { type CheckRequest, REPEATED, type Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { createKey } from '../../../src/guard/keys.ts';
-import { forgetIdempotent } from '../../../src/store/idempotent-calls.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
@@ -168,13 +167,15 @@ for (const engine of await engines()) {
       const first = await given('look', 'k');
       now += KNOWN_FOR_MS - 1;
       expect(await given('look', 'k')).toEqual({ ...first, [REPEATED]: true });
-      expect(await store.db.transaction({}, tx => forgetIdempotent(tx, now, 10))).toBe(0);
+      await forgetKeys()(deps);
+      expect(await count('idempotent_calls')).toBe(1);
       now += 1;
       const second = await given('look', 'k', { args: {} });
       expect(second.toolCallId).not.toBe(first.toolCallId);
       expect(await count('idempotent_calls')).toBe(1);
-      now += KNOWN_FOR_MS;
-      expect(await store.db.transaction({}, tx => forgetIdempotent(tx, now, 10))).toBe(1);
+      now += KNOWN_FOR_MS + DAY;
+      await forgetKeys()(deps);
+      expect(await count('idempotent_calls')).toBe(0);
     });
 
     test('a call that may be made again is not known: its server had no place, or somebody has to sign in', async () => {
