@@ -5,7 +5,13 @@
 import type { MetricFamily } from '../core/wire/metric.ts';
 import { type LimitUse, listLimits } from '../guard/check/limit-admin.ts';
 import type { Deps } from '../guard/deps.ts';
-import { type Backlog, openApprovals, undelivered, unsentNotifications } from '../store/backlogs.ts';
+import {
+  type Backlog,
+  openApprovals,
+  undelivered,
+  unsentNotifications,
+  unsettledCalls,
+} from '../store/backlogs.ts';
 import type { Counted } from '../store/limits.ts';
 import { by, gauge, secondsSince } from './family.ts';
 
@@ -26,6 +32,7 @@ interface Reading {
   approvals: Backlog;
   deliveries: Backlog;
   notifications: Backlog;
+  unknown: Backlog;
   storeBytes: number;
   limits: LimitCounts | null;
 }
@@ -68,9 +75,11 @@ export class StoreReadings {
     const approvals = await openApprovals(db);
     const deliveries = await undelivered(db);
     const notifications = await unsentNotifications(db, at);
+    const unknown = await unsettledCalls(db);
     const storeBytes = await db.size();
     await this.#readLimits();
-    this.#reading = { at, approvals, deliveries, notifications, storeBytes, limits: this.#limits };
+    const limits = this.#limits;
+    this.#reading = { at, approvals, deliveries, notifications, unknown, storeBytes, limits };
   }
 
   /** Reads the next part of all counts; once there are no more, the numbers are complete. */
@@ -89,7 +98,7 @@ const isReached = ({ used, atMost }: LimitUse): boolean => used >= atMost;
 const isNear = (use: LimitUse): boolean => use.used >= NEAR * use.atMost && !isReached(use);
 
 function familiesOf(reading: Reading, now: number): MetricFamily[] {
-  const { at, approvals, deliveries, notifications, storeBytes, limits } = reading;
+  const { at, approvals, deliveries, notifications, unknown, storeBytes, limits } = reading;
   const waiting = (name: string, help: string, { count, since }: Backlog) => [
     gauge(`${name}_waiting`, `${help}.`, count),
     gauge(`${name}_oldest_seconds`, `${help}: the age of the oldest.`, secondsSince(since, now)),
@@ -103,6 +112,11 @@ function familiesOf(reading: Reading, now: number): MetricFamily[] {
     ...waiting('toolgate_approvals', 'Approvals that wait for an answer', approvals),
     ...waiting('toolgate_deliveries', 'Events that wait to be received by a webhook', deliveries),
     ...waiting('toolgate_notifications', 'Approval links that are due and not sent', notifications),
+    ...waiting(
+      'toolgate_unknown_calls',
+      'Calls of which it is not known whether they ran, and which nobody has settled',
+      unknown,
+    ),
     gauge(
       'toolgate_limits',
       'What limits count for single subjects: near, if 80 % are used, or reached. Never the amounts.',

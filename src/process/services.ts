@@ -42,11 +42,11 @@ import { TaskRuns } from '../mcp/tasks/task-runs.ts';
 import { TaskWatch } from '../mcp/tasks/task-watch.ts';
 import type { Upstream } from '../mcp/upstream.ts';
 import { detailsFamilies } from '../metrics/details.ts';
-import { heldCallsFamilies } from '../metrics/held-calls.ts';
 import { Metrics } from '../metrics/metrics.ts';
 import { processFamilies } from '../metrics/process.ts';
 import { rationFamilies } from '../metrics/rations.ts';
 import { StoreReadings } from '../metrics/readings.ts';
+import { taskFamilies } from '../metrics/tasks.ts';
 import { telemetryFamilies } from '../metrics/telemetry-drops.ts';
 import { upstreamFamilies } from '../metrics/upstreams.ts';
 import { type Config, documentRules, targetRules } from '../settings/config.ts';
@@ -134,8 +134,7 @@ export function createServices(
     log,
     tracer,
   );
-  includeSources(metrics, deps, mcp.hub, rations);
-  metrics.include(() => heldCallsFamilies(mcp.tasks.calls.figures));
+  includeSources(metrics, deps, mcp, rations);
   if (telemetry !== null) metrics.include(() => telemetryFamilies(telemetry.dropped));
   return {
     deps,
@@ -170,12 +169,18 @@ export function createServices(
 }
 
 /** What is not counted on the way, but known when somebody reads the metrics. */
-function includeSources(metrics: Metrics, deps: Deps, hub: Hub, rations: Rations): void {
+function includeSources(
+  metrics: Metrics,
+  deps: Deps,
+  { hub, tasks }: Services['mcp'],
+  rations: Rations,
+): void {
   const readings = new StoreReadings(deps);
   metrics.include(() => readings.families());
   metrics.include(() => upstreamFamilies(hub.conditions()));
   metrics.include(() => detailsFamilies(deps.details.figures));
   metrics.include(() => rationFamilies(rations.held));
+  metrics.include(() => taskFamilies(tasks.calls.figures, deps.results.figures, deps.executing.size));
   metrics.include(() => processFamilies(VERSION, deps.db.moveErrors));
 }
 

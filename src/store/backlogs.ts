@@ -29,6 +29,16 @@ export function unsentNotifications(db: Queries, now: number): Promise<Backlog> 
   return backlog(db, due, MOST_ROWS, [now]);
 }
 
+/** Calls of which it is not known whether they ran, and which nobody has settled. */
+export async function unsettledCalls(db: Queries): Promise<Backlog> {
+  const [row] = await db.all<Backlog>(
+    `SELECT count(*) AS count, min(unknown_at) AS since FROM (
+       SELECT unknown_at FROM executions WHERE unknown_at IS NOT NULL AND settled_at IS NULL
+       ORDER BY unknown_at LIMIT ${MOST_ROWS}) AS waiting`,
+  );
+  return row ?? { count: 0, since: null };
+}
+
 /** Identifiers begin with the time, so the first one is the oldest. */
 async function backlog(
   db: Queries,

@@ -2,8 +2,9 @@
 
 import { expect, test } from 'bun:test';
 import { insertApproval } from '../../src/store/approvals.ts';
-import { openApprovals, undelivered, unsentNotifications } from '../../src/store/backlogs.ts';
+import { openApprovals, undelivered, unsentNotifications, unsettledCalls } from '../../src/store/backlogs.ts';
 import { insertDelivery } from '../../src/store/deliveries.ts';
+import { giveUpExecutions, insertExecutions, settleExecution } from '../../src/store/executions.ts';
 import { insertNotification } from '../../src/store/notifications.ts';
 import { approvalRecord, idAt, NOW, onEachEngine } from './stores.ts';
 
@@ -55,6 +56,21 @@ await onEachEngine(store => {
       }
     });
     expect(await unsentNotifications(store.db, NOW)).toEqual({ count: 2, since: NOW - 48 });
+  });
+
+  test('calls count that nobody knows to have run, until somebody settles them', async () => {
+    expect(await unsettledCalls(store.db)).toEqual(NOTHING);
+    const ids = [1, 2, 3, 4].map(n => idAt(NOW, n));
+    await store.db.transaction({}, async tx => {
+      const call = { keyId: 'key-1', processId: 'dead', at: NOW };
+      insertExecutions(
+        tx,
+        ids.map(toolCallId => ({ ...call, toolCallId })),
+      );
+      for (const [n, id] of ids.slice(1).entries()) await giveUpExecutions(tx, 'dead', [id], NOW + n);
+      await settleExecution(tx, ids[1] as string, { ran: true, by: 'admin', at: NOW, note: null });
+    });
+    expect(await unsettledCalls(store.db)).toEqual({ count: 2, since: NOW + 1 });
   });
 
   test('the store says how large it is', async () => {

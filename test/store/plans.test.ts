@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { HOUR, MINUTE } from '../../src/core/time/duration.ts';
 import * as proofs from '../../src/store/approval-proofs.ts';
 import * as approvals from '../../src/store/approvals.ts';
-import { openApprovals, undelivered, unsentNotifications } from '../../src/store/backlogs.ts';
+import { openApprovals, undelivered, unsentNotifications, unsettledCalls } from '../../src/store/backlogs.ts';
 import { listChanges } from '../../src/store/changes.ts';
 import {
   findTool,
@@ -26,6 +26,7 @@ import {
 import { countFailures } from '../../src/store/deliveries.ts';
 import { earlierApprovals } from '../../src/store/earlier-approvals.ts';
 import type { Queries, Row, Value } from '../../src/store/engine/db.ts';
+import * as executions from '../../src/store/executions.ts';
 import * as grants from '../../src/store/grants.ts';
 import { findLastUses } from '../../src/store/key-uses.ts';
 import * as keys from '../../src/store/keys.ts';
@@ -35,6 +36,7 @@ import { type AuditFilter, searchAudit } from '../../src/store/log/audit-search.
 import { nextAuditId, tallies } from '../../src/store/log/audit-tally.ts';
 import * as contextRollups from '../../src/store/log/context-rollups.ts';
 import { newestEntries } from '../../src/store/log/newest-entries.ts';
+import { insertOutcomes } from '../../src/store/log/outcomes.ts';
 import * as rollups from '../../src/store/log/rollups.ts';
 import { findSearchedTools } from '../../src/store/log/tool-names.ts';
 import { insertNotification, listNewestOf, listNotifications } from '../../src/store/notifications.ts';
@@ -46,6 +48,9 @@ import * as policies from '../../src/store/policies.ts';
 import { anyChangeDue, postedTo } from '../../src/store/posted-messages.ts';
 import * as servers from '../../src/store/server-sign-ins.ts';
 import * as sessions from '../../src/store/sessions.ts';
+import { listTaskMarks } from '../../src/store/task-marks.ts';
+import { findTaskViews } from '../../src/store/task-views.ts';
+import * as tasks from '../../src/store/tasks.ts';
 import {
   countDrifted,
   listToolNames,
@@ -109,6 +114,15 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
   'an approval by its token': db => approvals.findApprovalByToken(db, 'token 7'),
   'approvals by their ids': db => approvals.findApprovals(db, [idAt(NOW, 7)]),
   'approvals to spend': db => usable.findSpendable(db, [idAt(NOW, 7)], 0),
+  'a task': db => tasks.findTask(db, idAt(NOW, 7)),
+  'the task of a call': db => tasks.findTaskOfCall(db, idAt(NOW, 7)),
+  'tasks that a process has to do something for': db => tasks.listDueTasks(db, 'process-1', 100),
+  'marks of tasks': db => listTaskMarks(db, [idAt(NOW, 7), idAt(NOW, 8)], NOW),
+  'tasks of approvals': db => findTaskViews(db, [idAt(NOW, 7)]),
+  'processes at work': db => executions.processesAtWork(db),
+  'calls that a process forwards': db => executions.listForwardedBy(db, 'process-1', NOW, 100),
+  'calls that are not known to have run': db => executions.listUnknown(db, 51, 'z'),
+  'calls that wait to be settled': db => unsettledCalls(db),
   'approvals of the same call': db => usable.findRepeated(db, ['key-7'], ['digest'], NOW),
   'earlier approvals of a tool': db =>
     earlierApprovals(db, approvalRecord({ id: idAt(NOW, 7), keyId: 'key-7' }), idAt(NOW - HOUR)),
@@ -170,6 +184,14 @@ const LISTS: Record<string, (db: Queries) => Promise<unknown>> = {
 
 function nonceOf(approvalId: string): proofs.Nonce {
   return { approvalId, operatorId: 'o', nonce: 'n', action: 'approve', expiresAt: 1 };
+}
+
+function taskAt(n: number): tasks.TaskRecord {
+  const [id, waits] = [idAt(NOW, n), n % 50 === 1];
+  const about = { keyId: `key-${n % 100}`, sessionId: null, personId: null, serverTaskEncrypted: null };
+  const held = { state: waits ? 'waiting' : 'begun', processId: waits ? 'process-1' : null } as const;
+  const times = { createdAt: NOW, changedAt: NOW, knownUntil: NOW + n };
+  return { id, ...about, ...held, ...times, toolCallId: waits ? null : id };
 }
 
 const serverAt = (n: number): string => idAt(NOW + 2 * ROWS, n);
@@ -403,6 +425,11 @@ async function fillPart({ db }: TestStore, rows: number[]): Promise<void> {
       await insertVote(tx, { approvalId: id, operatorId: 'o', by: 'operator:o', at: 0 });
       await proofs.insertProof(tx, proofRecord({ approvalId: id }));
       await proofs.replaceNonce(tx, nonceOf(id));
+      tasks.putTask(tx, taskAt(n));
+      const processId = n % 50 === 1 ? 'process-1' : null;
+      executions.insertExecutions(tx, [{ toolCallId: id, keyId, processId, at: NOW + n }]);
+      if (n % 50 === 2) await executions.giveUpExecution(tx, id, NOW);
+      else insertOutcomes(tx, [{ toolCallId: id, outcome: 'ok', durationMs: 0, at: NOW, result: null }]);
       const about = { approvalId: id, keyId, channel: 'http', createdAt: 0 } as const;
       const channelName = n % 50 === 0 ? 'desk' : null;
       insertNotification(tx, { id, ...about, channelName, tokenEncrypted: 't' });
