@@ -23,7 +23,7 @@ const call = z.object({
   toolName: z.string(),
   referenceId: uuid.nullable().meta({ description: 'The approval that freed it; null if it needed none.' }),
   at: isoTime.meta({ description: 'When it was decided, and forwarded.' }),
-  unknownSince: isoTime.meta({ description: 'When it was noticed that its process had ended.' }),
+  unknownSince: isoTime.meta({ description: 'When it was given up to learn it.' }),
   settled,
 });
 
@@ -58,7 +58,7 @@ export const callRoutes: Route[] = [
     tag,
     summary: 'List calls of which it is not known whether they ran, newest first',
     description:
-      'The process that forwarded them ended before the answer came. They are not run again. Those that somebody has settled are left out.',
+      'They were forwarded, and it was not learned what became of them, mostly because the process ended before the answer came. They are not run again. Those that somebody has settled are left out.',
     query: z.strictObject({ ...page, outcome: z.literal('unknown') }),
     answers: { 200: { description: 'Calls.', schema: list('calls', call) } },
     handle: async ({ services: { deps }, query }) => {

@@ -72,8 +72,8 @@ export function UnknownOutcome({ of, done }: { of: WholeAuditEntry; done: () => 
   return (
     <div class="unknown-outcome">
       <p>
-        It is not known whether this call ran: the service ended after it had forwarded it
-        {settled == null && ', and it does not run it again'}.
+        It is not known whether this call ran: it was forwarded, and what became of it was not learned.
+        {settled == null && ' It is not run again.'}
       </p>
       {settled == null ? <Settle call={{ ...of, toolCallId }} done={done} /> : <Settled of={settled} />}
     </div>

@@ -1,5 +1,5 @@
-// Calls of which nobody knows whether they ran, because the service ended after it had forwarded them. Whoever has found
-// out says so here, which settles them.
+// Calls of which nobody knows whether they ran: they were forwarded, and what became of them was not learned. Whoever has
+// found out says so here, which settles them.
 
 import { useEffect } from 'preact/hooks';
 import { Panel } from '../../components/page.tsx';
@@ -30,8 +30,8 @@ export function UnknownCalls() {
   return (
     <Panel title="Not known whether they ran">
       <p>
-        Toolgate ended after it had forwarded these calls, before it had their answers. It does not run them
-        again. Look at what their tools did, and say so here.
+        Toolgate forwarded these calls and did not learn what became of them, mostly because it ended before
+        the answer came. It does not run them again. Look at what their tools did, and say so here.
         {!mayResolve.value && ' Approvers and admins can.'}
       </p>
       <Table
