@@ -2,6 +2,7 @@
 // often as wanted; denied, timed out and cancelled it says so; and nobody else learns that it exists.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Canaries, searchFor } from '../../faults/canaries.ts';
 import { sql, until } from '../../support/faults.ts';
 import { auditOf, connect, error, type Heard, outcomesOf, RecordingUpstream } from '../../support/mcp.ts';
 import { type Engine, engines, startService, type TestService } from '../../support/service.ts';
@@ -36,7 +37,7 @@ describe.each(await engines())('%s', (engine: Engine) => {
   let policy: { id: string; name: string };
   let client: TasksClient;
   beforeAll(async () => {
-    service = await startService({ engine });
+    service = await startService({ engine, env: { TOOLGATE_LOG_LEVEL: 'trace' } });
     const made = await service.newKey(RULES, {}, { results: RESULTS });
     ({ key, keyId } = made);
     policy = { id: made.policyId, name: made.policyName };
@@ -271,6 +272,24 @@ describe.each(await engines())('%s', (engine: Engine) => {
     ]);
     if (refused.status === 429) expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await client.get('any')).status).toBe(200);
+  });
+
+  test('arguments and results of tasks are written nowhere', async () => {
+    const canaries = new Canaries();
+    const marked = () => ({ text: canaries.at('an argument'), says: canaries.at('a result') });
+    const { taskId: waits } = await asked(marked());
+    const [runs, fails] = [await asked(marked()), await asked({ ...marked(), fails: true })];
+    for (const { taskId } of [runs, fails]) {
+      await answer(taskId, 'approve');
+      await client.ends(taskId);
+    }
+    await client.get(waits);
+    const tables = ['tasks', 'executions', 'approvals', 'audit', 'outcomes', 'deliveries', 'notifications'];
+    const rows = await Promise.all(
+      tables.map(table => sql<object>(service.databaseUrl, `SELECT * FROM ${table}`)),
+    );
+    const found = searchFor(canaries, [service.dataDir], [service.output, JSON.stringify(rows)]);
+    expect(found).toEqual([]);
   });
 
   test('a header that names another task is refused, and methods that are gone are unknown', async () => {

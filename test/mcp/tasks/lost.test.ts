@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { newDataDir, until } from '../../support/faults.ts';
 import { connect, outcomesOf, RecordingUpstream } from '../../support/mcp.ts';
 import { engines, startService, type TestService } from '../../support/service.ts';
-import { TasksClient } from '../../support/tasks.ts';
+import { DECLARED, TasksClient } from '../../support/tasks.ts';
 
 const RULES = [{ tool: '*', action: 'require_approval' as const }];
 const GONE = 'Approved, but the call is no longer held: call again';
@@ -20,7 +20,7 @@ const slow = new Map<string, PromiseWithResolvers<void>>();
 const upstream = new RecordingUpstream({
   onCall: async ({ params: { arguments: args } }) => {
     await slow.get(args.n)?.promise;
-    return said(args.n);
+    return said(args.n === 'long' ? 'x'.repeat(6_000_000) : args.n);
   },
 });
 const said = (n: string) => ({ content: [{ type: 'text', text: `did ${n}` }] });
@@ -116,11 +116,34 @@ describe('one service that starts again', () => {
     const runs = await running(client());
     await service.kill();
     runs.goOn();
-    await again();
+    await again({ TOOLGATE_MAX_CALLS_PER_KEY: '1' });
     expect(await client().ends(runs.taskId, NOTICED_MS)).toMatchObject(failedWith(UNKNOWN));
     expect(ranWith(runs.n)).toBe(1);
     expect(await outcomesOf(service, made.keyId)).toContain('outcome_unknown');
     await isGone(client(), waits);
+  });
+
+  test('an approved call that finds no place waits for one', async () => {
+    const runs = await running(client());
+    const task = await asked(client());
+    await approve(service, task);
+    const { status, statusMessage } = (await client().get(task.taskId)).result;
+    expect([status, statusMessage]).toEqual([
+      'working',
+      'It was approved, and the call is about to be made.',
+    ]);
+    runs.goOn();
+    for (const { taskId } of [runs, task])
+      expect(await client().ends(taskId)).toMatchObject({ status: 'completed' });
+    expect(ranWith(task.n)).toBe(1);
+  });
+
+  test('a result that is too large to be held says so, and the call has run', async () => {
+    const task = await asked(client(), 'long');
+    await approve(service, task);
+    const tooLarge = 'It ran, but its result is larger than 5 MiB, so it is not held';
+    expect(await client().ends(task.taskId)).toMatchObject(failedWith(tooLarge));
+    expect(ranWith('long')).toBe(1);
   });
 
   test('without room for calls, a task says so when it is approved', async () => {
@@ -165,17 +188,24 @@ describe.if((await engines()).includes('postgres'))('two replicas', () => {
     expect(ranWith(task.n)).toBe(1);
   });
 
-  test('a call that is repeated before its holder makes it is made for the task as well', async () => {
-    const client = new TasksClient(one, made.key);
-    const task = await asked(client);
-    one.process.kill('SIGSTOP');
-    await approve(two, task);
-    expect((await client.at(two).call('up__echo', { n: task.n })).result).toMatchObject(said(task.n));
-    one.process.kill('SIGCONT');
-    for (const each of [client, client.at(two)])
-      expect(await each.ends(task.taskId)).toMatchObject({ status: 'completed', result: said(task.n) });
-    expect(ranWith(task.n)).toBe(1);
-  });
+  test.each([
+    ['that knows tasks', DECLARED],
+    ['that does not', {}],
+  ])(
+    'a call that a client %s repeats before its holder makes it is made for the task',
+    async (_, capabilities) => {
+      const client = new TasksClient(one, made.key);
+      const task = await asked(client);
+      one.process.kill('SIGSTOP');
+      await approve(two, task);
+      const repeating = new TasksClient(two, made.key, capabilities);
+      expect((await repeating.call('up__echo', { n: task.n })).result).toMatchObject(said(task.n));
+      one.process.kill('SIGCONT');
+      for (const each of [client, client.at(two)])
+        expect(await each.ends(task.taskId)).toMatchObject({ status: 'completed', result: said(task.n) });
+      expect(ranWith(task.n)).toBe(1);
+    },
+  );
 
   test('the other replica notices that one was killed', async () => {
     const client = new TasksClient(two, made.key);
