@@ -26,6 +26,7 @@ describe('what happened, and where', () => {
     ['connect.ticket', {}, 'Command for another machine made', `/dashboard/policies/${ID}`],
     ['session.revoke', {}, 'Session revoked', null],
     ['run.clear', { keyId: 'k', marks: ['untrusted'] }, 'Run cleared', `/dashboard/runs/${ID}`],
+    ['call.settle', { tool: 'bank__pay', ran: true }, 'Call settled', `/dashboard/audit?entry=${ID}`],
     ['operator.invite', {}, 'Operator invited', '/dashboard/operators'],
     ['passkey.add', {}, 'Passkey added', null],
     ['unheard-of.move', {}, 'Unheard of moved', null],

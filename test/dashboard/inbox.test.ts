@@ -5,6 +5,7 @@ import {
   alikeOf,
   type Card,
   cardsOf,
+  type Ending,
   endingWords,
   kept,
   matches,
@@ -72,7 +73,7 @@ test('further votes change a card that waits', () => {
 });
 
 test('who answered is said in words', () => {
-  const words = (status: 'approved' | 'denied' | 'timed_out' | 'elsewhere', by: string | null) =>
+  const words = (status: Ending['status'], by: string | null) =>
     endingWords({ status, by, grantExpiresAt: null }, 'ann@example.com');
   expect([
     words('approved', 'operator:ann@example.com'),
@@ -80,6 +81,7 @@ test('who answered is said in words', () => {
     words('denied', 'link'),
     words('approved', 'admin'),
     words('timed_out', null),
+    words('withdrawn', null),
     words('elsewhere', null),
   ]).toEqual([
     'Approved by you',
@@ -87,6 +89,7 @@ test('who answered is said in words', () => {
     'Denied by somebody with the link',
     'Approved by the admin token',
     'Lapsed: nobody answered in time',
+    'No longer asked: the agent withdrew the call',
     'Answered elsewhere',
   ]);
 });

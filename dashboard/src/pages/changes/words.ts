@@ -57,6 +57,8 @@ export function placeOf({ action, target, detail }: Change): string | null {
       return within('approvals', target);
     case 'run':
       return within('runs', target);
+    case 'call':
+      return `/dashboard/audit?entry=${target}`;
     case 'grant':
       return within('approvals', detail['referenceId']);
     case 'delivery':

@@ -121,6 +121,7 @@ test('an ended question says how, by whom and why, and has no button', () => {
     ],
     [{ status: 'approved', ...by, resolvedBy: 'admin' }, 'Approved by the admin token: payments__refund'],
     [{ status: 'timed_out' }, 'Nobody answered in time: payments__refund'],
+    [{ status: 'withdrawn' }, 'The agent withdrew the call: payments__refund'],
   ];
   for (const [approval, sentence] of cases) {
     const message = endedMessage(about(approval));
