@@ -9,7 +9,7 @@ import { isId } from '../../guard/ids.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { CallOutcome } from '../../store/log/outcomes.ts';
 import { type FoundTask, findTask, findTaskOfCall } from '../../store/tasks.ts';
-import { CODES } from '../protocol.ts';
+import { CODES, RpcError } from '../protocol.ts';
 import { errorResult, refusal } from '../translate.ts';
 import type { Asker } from './ask-server.ts';
 import type { Course } from './server-state.ts';
@@ -57,7 +57,13 @@ export async function createdTask(deps: Deps, principal: Principal, toolCallId: 
   const found = await findTaskOfCall(deps.db, toolCallId);
   const task = found && (await findOwnTask(deps, principal, found.id));
   const shown = task && (await showTask(deps, task));
-  return { resultType: 'task', ...shown };
+  if (shown === null) throw new RpcError(CODES.internal, UNKNOWN);
+  return asCreated(shown);
+}
+
+/** A task as the answer to its call. What it has ended with, if it has, is told to whoever asks for it. */
+export function asCreated({ result: _, error: __, inputRequests: ___, ...created }: JsonObject): JsonObject {
+  return { resultType: 'task', ...created };
 }
 
 /** The row of a task of this credential. It may be over. */

@@ -7,7 +7,7 @@ import { metaOf } from '../protocol.ts';
 import type { Waiting } from '../services.ts';
 import type { Begun, CallServices } from '../tool-call.ts';
 import { pendingResult } from '../translate.ts';
-import { findOwnTask, showTask } from './task-state.ts';
+import { asCreated, findOwnTask, showTask } from './task-state.ts';
 
 /** The answer to a client whose call has become a task. */
 export async function waitingTask(
@@ -22,9 +22,7 @@ export async function waitingTask(
     calls.hold(referenceId, call.principal.keyId, heldOf(call), expiresAt + deps.settings.resultsFor);
   const task = await findOwnTask(deps, call.principal, referenceId);
   const shown = task === null ? null : await showTask(deps, task);
-  if (shown === null) return pendingResult(verdict);
-  const { result: _, error: __, inputRequests: ___, ...created } = shown;
-  return { resultType: 'task', ...created };
+  return shown === null ? pendingResult(verdict) : asCreated(shown);
 }
 
 function heldOf({ principal, run, params, context, span, idempotencyKey }: Begun): {

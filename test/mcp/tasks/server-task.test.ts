@@ -292,6 +292,17 @@ for (const engine of await engines()) {
       expect(server.asked('tasks/get', left.n)).toEqual([]);
     });
 
+    test('the same call again, with an idempotency key, is the same task and then its result', async () => {
+      const [n, idempotencyKey] = [crypto.randomUUID(), crypto.randomUUID()];
+      const again = async () => (await client.call('up__job', { n }, { idempotencyKey })).result;
+      const created = await again();
+      expect(await again()).toMatchObject({ resultType: 'task', taskId: created.taskId, status: 'working' });
+      server.says.set(n, completed(text('once')));
+      await client.get(created.taskId);
+      expect(await again()).toEqual({ resultType: 'complete', ...text('once') });
+      expect(server.calls.filter(each => each.params.arguments.n === n)).toHaveLength(1);
+    });
+
     test('the task of an approval stands for it', async () => {
       const n = crypto.randomUUID();
       const { result: created } = await client.call('up__gated', { n });
