@@ -23,6 +23,7 @@ import { Worker } from '../guard/outgoing/worker.ts';
 import { forgetTokens } from '../guard/people/oauth-tokens.ts';
 import { forgetRequests } from '../guard/rate-limit.ts';
 import { answers, type Holder } from '../guard/tasks/answered.ts';
+import { forgetOldTasks } from '../guard/tasks/forget.ts';
 import { giveUpAbandoned } from '../guard/tasks/server-tasks.ts';
 import { strays } from '../guard/tasks/strays.ts';
 import { lookAtSome } from '../guard/tool-servers/looks.ts';
@@ -84,8 +85,10 @@ function createWorker(config: Config, services: Services, url: string, print: Pr
 function taskHolder({ mcp }: Services): Holder {
   const { calls, runs } = mcp.tasks;
   return {
+    held: () => calls.ids,
     holds: id => calls.has(id),
     resume: id => runs.begin(id, cancel => resumeCall(mcp, id, cancel)),
+    letGo: id => calls.letGo(id),
     lose: id => calls.lose(id),
     cancel: id => runs.cancel(id),
   };
@@ -110,6 +113,7 @@ function createChores({ retention, sealing, shipping }: Config, services: Servic
       forgetKeys(),
       forgetRuns(),
       giveUpAbandoned(),
+      forgetOldTasks(),
       retire({ retention, sealedBy, shippedTo, removed }),
     ],
     {

@@ -160,6 +160,15 @@ export function listDueTasks(db: Queries, processId: string, limit: number): Pro
   );
 }
 
+/** The tasks that wait for this process, whether their approvals have ended or not. */
+export async function listWaitingTasks(db: Queries, processId: string): Promise<string[]> {
+  const rows = await db.all<{ id: string }>(
+    `SELECT id FROM tasks WHERE process_id = $1 AND state = 'waiting'`,
+    [processId],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** Its client does not want the running call any more. False if it does not run. */
 export async function askToCancel(db: Queries, id: string, now: number): Promise<boolean> {
   const changed = await db.run(

@@ -2,7 +2,7 @@
 // if they were not. Also finds those whose calls run and are to be cancelled. A signal wakes the worker as soon as somebody
 // has answered or cancelled; it looks every second as well.
 
-import { listDueTasks } from '../../store/tasks.ts';
+import { listDueTasks, listWaitingTasks } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
 
 /** A key whose calls find no place must not keep those of others from being found. */
@@ -13,11 +13,17 @@ const BATCH = 1000;
  */
 const PATIENCE_MS = 5000;
 
+/** How often it is looked whether the calls that are held are still needed. */
+const NEEDED_MS = 10_000;
+
 /** The calls that this process holds, by the ids of their tasks. */
 export interface Holder {
+  held: () => readonly string[];
   holds: (taskId: string) => boolean;
   /** Begins to make a call, unless it has begun. */
   resume: (taskId: string) => void;
+  /** Another process holds the call now, or it was repeated and freed by another way. */
+  letGo: (taskId: string) => void;
   /** The call will not be made. */
   lose: (taskId: string) => void;
   /** Cancels the call that runs for the task. It is asked again until the call has ended. */
@@ -28,6 +34,15 @@ export interface Holder {
 export function answers({ db, processId, now }: Pick<Deps, 'db' | 'processId' | 'now'>, holder: Holder) {
   /** Tasks whose calls were not held when they were first looked for. */
   let missing = new Map<string, number>();
+  let next = 0;
+  const letGoOthers = async () => {
+    // A call is held after its row was written, so that all of these have been written.
+    const held = holder.held();
+    if (now() < next || held.length === 0) return;
+    next = now() + NEEDED_MS;
+    const waiting = new Set(await listWaitingTasks(db, processId));
+    for (const id of held) if (!waiting.has(id)) holder.letGo(id);
+  };
   return async (): Promise<void> => {
     const stillMissing = new Map<string, number>();
     for (const { id, state, approvalStatus } of await listDueTasks(db, processId, BATCH)) {
@@ -41,5 +56,6 @@ export function answers({ db, processId, now }: Pick<Deps, 'db' | 'processId' | 
       }
     }
     missing = stillMissing;
+    await letGoOthers();
   };
 }

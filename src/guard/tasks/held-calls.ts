@@ -68,6 +68,10 @@ export class HeldCalls<About> {
     return true;
   }
 
+  get ids(): string[] {
+    return [...this.#entries.keys()];
+  }
+
   has(id: string): boolean {
     return this.#entries.has(id);
   }

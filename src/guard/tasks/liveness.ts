@@ -7,7 +7,7 @@
 // may have given up.
 
 import type { Lane, Transaction } from '../../store/engine/db.ts';
-import { listForwardedBy, processesAtWork } from '../../store/executions.ts';
+import { findExecution, listForwardedBy, processesAtWork } from '../../store/executions.ts';
 import { endLease, listHolders, removeExpired, renewLease, takeLease } from '../../store/leases.ts';
 import { loseTasks } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
@@ -63,6 +63,17 @@ export class Liveness {
     if (this.#renewed === null) return false;
     const { ticks, at } = this.#renewed;
     return performance.now() - ticks < LEASE_MS && this.#deps.now() - at < LEASE_MS;
+  }
+
+  /**
+   * Whether this process may still forward a call of which it is recorded that it does. If it was held up for long, it renews
+   * its lease and looks whether others have given up the call meanwhile.
+   */
+  async mayForward(toolCallId: string): Promise<boolean> {
+    if (this.isAlive) return true;
+    await this.#renew();
+    const found = await findExecution(this.#lane, toolCallId);
+    return found?.processId === this.#deps.processId;
   }
 
   /** Resolves when this process counts as alive; it must forward nothing before. */

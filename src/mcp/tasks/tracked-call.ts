@@ -37,8 +37,9 @@ async function forwardTracked(
   tool: KnownTool,
   verdict: Verdict,
 ): Promise<JsonObject> {
-  const { freedTask } = verdict;
-  if (!services.tasks.liveness.isAlive) return notForwarded(services, verdict);
+  const { freedTask, toolCallId } = verdict;
+  const mayForward = await services.tasks.liveness.mayForward(toolCallId).catch(() => false);
+  if (!mayForward) return notForwarded(services, verdict);
   const ended: EndedCall[] = [];
   let result: JsonObject | null = null;
   let failure: unknown = null;
@@ -53,19 +54,19 @@ async function forwardTracked(
   }
   unfollow();
   // Nobody waits for this call any more. Whoever asks for its task asks the tool server.
-  if (isTask({ result })) return createdTask(services.tasks.deps, call.principal, verdict.toolCallId);
+  if (isTask({ result })) return createdTask(services.tasks.deps, call.principal, toolCallId);
   const isTasks = call.resumes !== undefined || freedTask !== undefined;
   if (isTasks || call.idempotencyKey !== undefined) {
     const given = result !== null && isTasks ? asFinal(result) : result;
     const answer = given === null ? { error: asError(failure) } : { result: given };
-    holdAnswer(services.tasks.deps, verdict.toolCallId, answer);
+    holdAnswer(services.tasks.deps, toolCallId, answer);
   }
   await recordEnd(services, verdict, ended[0]);
   if (result === null) throw failure;
   return result;
 }
 
-/** Other processes may have given up the call already, and somebody may have been told that it did not run. */
+/** Other processes have given up the call already, and somebody may have been told that it did not run. */
 async function notForwarded(services: CallServices, verdict: Verdict): Promise<never> {
   const { toolCallId } = verdict;
   const ended = { toolCallId, outcome: 'cancelled', durationMs: 0, result: null, unmade: true } as const;

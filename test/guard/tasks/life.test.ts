@@ -31,8 +31,8 @@ await onEachEngine(store => {
   function holder(held: readonly string[]) {
     const told: string[] = [];
     const tell = (what: string) => (id: string) => void told.push(`${what} ${id}`);
-    const job = { holds: (id: string) => held.includes(id), resume: tell('resume'), lose: tell('lose') };
-    return { told, ...job, cancel: tell('cancel') };
+    const job = { resume: tell('resume'), lose: tell('lose'), cancel: tell('cancel'), letGo: tell('let go') };
+    return { told, held: () => held, holds: (id: string) => held.includes(id), ...job };
   }
 
   test('its process makes the call when it is approved, and lets it go when it is denied or lapses', async () => {
@@ -56,7 +56,23 @@ await onEachEngine(store => {
     await lapse(g.one, 100);
     await g.resume(approved, g.one, { args: 1 });
     await job();
-    expect(held.told.splice(0).toSorted()).toEqual([`lose ${denied}`, `lose ${late}`].toSorted());
+    expect(held.told.splice(0).toSorted()).toEqual(
+      [`let go ${approved}`, `lose ${denied}`, `lose ${late}`].toSorted(),
+    );
+  });
+
+  test('its process lets go a call that another one holds now, or that was repeated', async () => {
+    const g = await guarded();
+    const [mine, theirs, repeated] = [
+      await g.waiting({ args: 1 }),
+      await g.waiting({ args: 2 }),
+      await g.approved({ args: 3 }),
+    ] as const;
+    const held = holder([mine, theirs, repeated]);
+    await g.waiting({ args: 2 }, g.two);
+    expect((await g.verdict({ args: 3 }, g.two)).freedTask).toBe(repeated);
+    await answers(g.one, held)();
+    expect(held.told.toSorted()).toEqual([`let go ${theirs}`, `let go ${repeated}`].toSorted());
   });
 
   test('its process cancels the running call when the client cancels it at any replica', async () => {

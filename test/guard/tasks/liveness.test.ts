@@ -91,6 +91,22 @@ await onEachEngine(store => {
     expect(g.one.processId).not.toBe(g.two.processId);
   });
 
+  test('a process that was held up forwards only what nobody has given up meanwhile', async () => {
+    const { g, one, two, pass } = await replicas();
+    await Promise.all([one.start(), two.start()]);
+    await pass(9000, one, two);
+    const [first, second] = [await atWork(g), await atWork(g)];
+    expect(await one.mayForward(first.toolCallId)).toBe(true);
+    await pass(8000);
+    expect(one.isAlive).toBe(false);
+    expect(await one.mayForward(first.toolCallId)).toBe(true);
+    expect(one.isAlive).toBe(true);
+    await pass(1000, two);
+    await pass(18_000, two);
+    expect(await one.mayForward(second.toolCallId)).toBe(false);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
   test('after the store was away for all of them, everybody gets the time to come back', async () => {
     const { g, one, two, pass, left } = await replicas();
     await Promise.all([one.start(), two.start()]);
