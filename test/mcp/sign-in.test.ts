@@ -27,6 +27,7 @@ import { Hub } from '../../src/mcp/hub.ts';
 import { Listing } from '../../src/mcp/listing.ts';
 import { McpSessions } from '../../src/mcp/mcp-sessions.ts';
 import type { McpServices } from '../../src/mcp/services.ts';
+import { resumeCall } from '../../src/mcp/tasks/resumed-call.ts';
 import type { ConnectedTool } from '../../src/store/connected-tools.ts';
 import { searchAudit } from '../../src/store/log/audit-search.ts';
 import { findOutcome } from '../../src/store/log/outcomes.ts';
@@ -38,6 +39,7 @@ import { NOW, openStore, sessionRecord, type TestStore } from '../store/stores.t
 import { ECHO, envelope, META, RecordingUpstream } from '../support/mcp.ts';
 import { OAuthUpstream } from '../support/oauth-upstream.ts';
 import { refusal } from '../support/refusal.ts';
+import { DECLARED } from '../support/tasks.ts';
 import { clientRequest, HUB_SETTINGS } from './channel.ts';
 import { taskServicesOf } from './tasks/services.ts';
 
@@ -243,6 +245,29 @@ test('a call that needs a sign-in is recorded first, and then told in the way th
   // The error is unknown in older revisions.
   expect(textOf(await legacy(ann, 'up__echo', URL_ELICITATION, '2025-06-18'))).toMatch(TICKET);
   expect(await entries(7)).toEqual(Array(6).fill('echo allow sign_in_needed'));
+  expect(server.mcp.calls).toEqual([]);
+});
+
+test('a task whose server wants a sign-in ends with the address, and its approval stays', async () => {
+  const ann = await newPerson();
+  const { result } = await call(ann, 'up__ask', { ...URL_ELICITATION, ...DECLARED });
+  expect(result).toMatchObject({ resultType: 'task', status: 'working' });
+  const { taskId } = result;
+  await store.db.run(`UPDATE approvals SET status = 'approved', resolved_at = $1 WHERE id = $2`, [
+    now,
+    taskId,
+  ]);
+  await resumeCall(services, taskId, new AbortController());
+  const ended = await sent(
+    ann,
+    { method: 'tasks/get', params: { taskId, _meta: envelope({ [`${META}clientCapabilities`]: DECLARED }) } },
+    { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tasks/get', 'Mcp-Name': taskId },
+  );
+  expect(ended.result.status).toBe('completed');
+  expect(textOf({ result: ended.result.result })).toMatch(TICKET);
+  expect(await entries(2)).toEqual(['ask allow sign_in_needed', 'ask pending not sent']);
+  const [approval] = await store.db.all<Any>('SELECT spent_at FROM approvals WHERE id = $1', [taskId]);
+  expect(approval).toEqual({ spent_at: null });
   expect(server.mcp.calls).toEqual([]);
 });
 
