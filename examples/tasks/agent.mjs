@@ -60,7 +60,7 @@ async function ended(task) {
   return task;
 }
 
-const say = text => console.log(`Agent: ${text}`);
+const say = text => console.log(`Agent: ${text}`.trimEnd());
 const textOf = ({ content }) => content.map(each => each.text).join('\n');
 
 async function follow(begun, title) {

@@ -24,13 +24,19 @@ export const OUTCOMES: Record<Outcome, string> = {
 };
 
 /** In a few words; null where there is nothing to say about its task. */
-export function taskText({ status, task }: Tasked): string | null {
+export function taskText({
+  status,
+  task,
+  spentAt,
+  withdrawnAt,
+}: Tasked & Pick<ListedApproval, 'spentAt' | 'withdrawnAt'>): string | null {
   if (task === undefined || status !== 'approved') return null;
   switch (task.state) {
     case 'held':
       return 'waits to run';
     case 'gone':
-      return 'no longer held: the agent has to call again';
+      // The agent may have done so, or need not any more.
+      return spentAt === null && withdrawnAt === null ? 'no longer held: the agent has to call again' : null;
     case 'runs':
       return 'runs now';
     case 'ended':
