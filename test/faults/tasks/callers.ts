@@ -8,7 +8,6 @@ import type { Manner } from './ledger.ts';
 import { CALLS, KINDS, type Kind, needsApproval, type Order, serverName } from './orders.ts';
 import type { Tokens } from './truth.ts';
 
-const KEYS = 30;
 const RULES: Rule[] = [
   { tool: 'asked*', action: 'require_approval' },
   { tool: 'both*', action: 'require_approval' },
@@ -16,7 +15,19 @@ const RULES: Rule[] = [
 ];
 const SHARES: Record<Kind, number> = { asked: 10, both: 4, keyed: 5, once: 3, checked: 2 };
 const DRAWN = KINDS.flatMap(kind => Array.from({ length: SHARES[kind] }, () => kind));
-const MANNERS: Manner[] = ['quick', 'quick', 'slow', 'slow', 'slow', 'dies first', 'dies after', 'served'];
+const WAYS: Record<Manner, number> = { quick: 4, slow: 5, 'dies first': 1, 'dies after': 1, served: 2 };
+const MANNERS = Object.entries(WAYS).flatMap(([manner, share]) =>
+  Array.from({ length: share }, () => manner as Manner),
+);
+
+interface Beginning {
+  service: TestService;
+  /** Of the tool server. */
+  url: string;
+  keys: number;
+  chance: () => number;
+  round: number;
+}
 
 export class Callers {
   readonly orders: Order[] = [];
@@ -25,17 +36,12 @@ export class Callers {
   /** Of a key that makes no call. */
   readonly stranger: string;
 
-  static async begin(
-    service: TestService,
-    url: string,
-    chance: () => number,
-    round: string,
-  ): Promise<Callers> {
+  static async begin({ service, url, keys, chance, round }: Beginning): Promise<Callers> {
     const tokens = new Map<string, string>();
     const siblings = new Map<string, string>();
     const { key: stranger } = await service.newKey(RULES);
     const callers = new Callers(tokens, siblings, stranger);
-    for (let number = 0; number < KEYS; number++) {
+    for (let number = 0; number < keys; number++) {
       const { key, keyId } = await service.newKey(RULES);
       await connect(service, keyId, serverName, url);
       const [own, sibling] = [await newSession(service, key), await newSession(service, key)];

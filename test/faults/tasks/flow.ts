@@ -98,7 +98,11 @@ export class Flow {
     }
     if (result === undefined && (error === undefined || isRefusal(error))) return false;
     this.#answers++;
-    this.#note({ n, step: 'answered', text: result?.content?.[0]?.text ?? error.message });
+    this.#note({
+      n,
+      step: 'answered',
+      text: result?.content?.[0]?.text ?? error?.message ?? JSON.stringify(message),
+    });
     return true;
   }
 

@@ -1,7 +1,7 @@
 // Compares what the tool server has done with what is recorded, and with what is told of every task: nothing ran twice,
 // nothing ran without a committed entry, and each task ended in what happened, or is said to be unknown.
 
-import { StoreFromOutside } from '../../support/faults.ts';
+import { StoreFromOutside, until } from '../../support/faults.ts';
 import type { TestService } from '../../support/service.ts';
 import { TasksClient } from '../../support/tasks.ts';
 import type { Run } from './ledger.ts';
@@ -12,6 +12,9 @@ const RESULT_GONE = 'It ran, but its result is no longer held';
 const CALL_GONE = 'Approved, but the call is no longer held: call again';
 /** What a tool server that dies in the middle of a call leaves behind. */
 const NO_RESULT = ['upstream_failure', 'timed_out', 'tool_error'];
+
+/** How long a replica may believe that nobody holds a result. */
+const BELIEVED_MS = 90_000;
 
 /** What is recorded of a call that was allowed. */
 interface Allowed {
@@ -57,6 +60,8 @@ const isNonce = (text: string): boolean => /^[0-9a-f-]{36}$/.test(text);
 export class Truth {
   readonly violations: string[] = [];
   unknown = 0;
+  /** Results that a replica did not find although another one held them. */
+  late = 0;
   readonly #round: Round;
   readonly #runs: Map<string, Run[]>;
   #allowed: Allowed[] = [];
@@ -106,8 +111,7 @@ export class Truth {
   async told(services: readonly TestService[]): Promise<void> {
     for (const task of this.#tasks) {
       const token = this.#round.tokens.get(task.sessionId ?? task.keyId) as string;
-      const told: Told[] = [];
-      for (const service of services) told.push(await tell(new TasksClient(service, token), task.id));
+      const told = await this.#tellEach(services, token, task.id);
       const [first] = told as [Told];
       if (told.some(each => each.status !== first.status || each.text !== first.text))
         this.#wrong(task, 'is told differently by each replica', JSON.stringify(told));
@@ -116,6 +120,25 @@ export class Truth {
     }
     await this.#hidden(services.at(-1) as TestService);
     this.#clientsSawTheTruth();
+  }
+
+  /**
+   * A replica that got no answer in time, because the one that holds the result was too busy, believes for a minute that
+   * nobody holds it. It is asked again then.
+   */
+  async #tellEach(services: readonly TestService[], token: string, id: string): Promise<Told[]> {
+    const clients = services.map(service => new TasksClient(service, token));
+    let told: Told[] = [];
+    const isEven = async () => {
+      told = [];
+      for (const client of clients) told.push(await tell(client, id));
+      const gone = told.filter(({ text }) => text === RESULT_GONE);
+      return gone.length === 0 || gone.length === told.length;
+    };
+    if (await isEven()) return told;
+    this.late++;
+    await until('each replica finds the result', isEven, BELIEVED_MS).catch(() => {});
+    return told;
   }
 
   #judge(task: Task, { status, text }: Told): void {

@@ -14,12 +14,20 @@ import { Replicas, Restarted, type WorldOptions } from './processes.ts';
 import { Truth, underWay } from './truth.ts';
 
 const CLIENTS = 4;
-/** At most, before the quiet. */
+
+/** How many were killed, or may be before the quiet. */
 export interface Kills {
   replicas: number;
   toolServer: number;
   clients: number;
 }
+
+/** What a round is made of. */
+export interface Plan {
+  keys: number;
+  kills: Kills;
+}
+
 /** On average, between two of them. */
 const PAUSES_MS: Kills = { replicas: 300, toolServer: 60, clients: 20 };
 /** A call of a process that has ended is given up within 10 s; the rest is for a busy machine. */
@@ -29,6 +37,7 @@ export interface RoundFound {
   violations: string[];
   tasks: number;
   unknown: number;
+  lateResults: number;
   runs: number;
 }
 
@@ -64,7 +73,7 @@ export class TaskWorld {
   }
 
   /** The eras of the tool server take turns. */
-  async round(kills: Kills): Promise<RoundFound> {
+  async round({ keys, kills }: Plan): Promise<RoundFound> {
     const number = this.#rounds++;
     const service = this.#replicas.services[0] as TestService;
     const port = await freePort();
@@ -73,7 +82,7 @@ export class TaskWorld {
     const era = number % 2 === 0 ? 'modern' : 'legacy';
     const toolServer = new Restarted('tool-server.ts', [String(port), ledger, era]);
     await until('the tool server listens', () => fetch(url).then(Boolean, () => false));
-    const callers = await Callers.begin(service, url, this.#chance, String(number));
+    const callers = await Callers.begin({ service, url, keys, chance: this.#chance, round: number });
     const files = Array.from({ length: CLIENTS }, (_, client) => this.#ordersFor(client, callers));
     const clients = files.map(({ file, notes }) => new Restarted('client.ts', [file, notes]));
     await this.#killAll(kills, toolServer, clients);
@@ -86,8 +95,8 @@ export class TaskWorld {
     const truth = new Truth({ ...callers, notes, runs });
     await truth.recorded(this.#replicas.databaseUrl);
     await truth.told(this.#replicas.services);
-    const { violations, tasks, unknown } = truth;
-    return { violations: [...late, ...violations], tasks, unknown, runs: runs.length };
+    const { violations, tasks, unknown, late: lateResults } = truth;
+    return { violations: [...late, ...violations], tasks, unknown, lateResults, runs: runs.length };
   }
 
   #ordersFor(client: number, { orders }: Callers): { file: string; notes: string } {
