@@ -180,7 +180,7 @@ export function resolvedPage(
     status === 'denied'
       ? html`The agent is told not to make this call.`
       : grantExpiresAt === null
-        ? html`The agent is told that this call, and no other, may proceed.`
+        ? html`This call, and no other, may proceed.`
         : html`This call may proceed. Until ${time(grantExpiresAt)}, further calls of this key to this tool need no approval.`;
   return page({
     title: `${status === 'approved' ? 'Approved' : 'Denied'} · Toolgate`,
