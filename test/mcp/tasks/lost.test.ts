@@ -116,7 +116,7 @@ describe('one service that starts again', () => {
     const runs = await running(client());
     await service.kill();
     runs.goOn();
-    await again({ TOOLGATE_MAX_CALLS_PER_KEY: '1' });
+    await again({ TOOLGATE_MAX_CALLS_PER_KEY: '1', TOOLGATE_STOP_GRACE: '1s' });
     expect(await client().ends(runs.taskId, NOTICED_MS)).toMatchObject(failedWith(UNKNOWN));
     expect(ranWith(runs.n)).toBe(1);
     expect(await outcomesOf(service, made.keyId)).toContain('outcome_unknown');
@@ -146,9 +146,15 @@ describe('one service that starts again', () => {
     expect(ranWith('long')).toBe(1);
   });
 
-  test('without room for calls, a task says so when it is approved', async () => {
-    await service.kill('SIGTERM');
+  test('a stop that does not wait any longer leaves it unknown whether the call ran', async () => {
+    const runs = await running(client());
+    expect(await service.kill('SIGTERM')).toBe(0);
+    runs.goOn();
     await again({ TOOLGATE_TASKS_MEMORY: '0' });
+    expect((await client().get(runs.taskId)).result).toMatchObject(failedWith(UNKNOWN));
+  });
+
+  test('without room for calls, a task says so when it is approved', async () => {
     await isGone(client(), await asked(client()));
   });
 });
