@@ -1,7 +1,7 @@
 // P11: argument bytes never reach the disk, the logs or the database, at the most talkative log level, on
 // every path a check can take, failures included; nor do the credentials. Marked arguments are searched for
 // in all files and all output, in several spellings. Rules read some of them, in conditions and limits, and show others to
-// approvers, on several replicas. So are what people say, what tools return and what runs know of it. What people and servers sign in with is searched for too, also in pages and answers. The
+// approvers, on several replicas; calls of tasks wait with theirs, and results are fetched on any of them. So are what people say, what tools return and what runs know of it. What people and servers sign in with is searched for too, also in pages and answers. The
 // mutants log a body, tell approvers too much, give a value away in a reason or in a span, and keep or send in plain text
 // what approvers are shown. What a collector of OpenTelemetry is sent, what is exported and what is shipped is searched too.
 
@@ -22,6 +22,7 @@ import { CONDITIONAL, conditionalBody, sendConditional } from './conditional-can
 import { sendFlows } from './flow-canaries.ts';
 import { Outside, sendSecrets } from './people-canaries.ts';
 import { Channels, sendShown, shownBody, shownKey } from './shown-canaries.ts';
+import { TaskCalls } from './task-canaries.ts';
 
 const ROUNDS = LONG ? 5 : 1;
 const SEARCHABLE = need(onPath('grep'), 'grep');
@@ -85,16 +86,50 @@ const UNDIGESTED: Patch = {
   find: 'return written(upper) + written(lower);',
   replace: 'return written(upper) + written(lower) && comparable;',
 };
-const PARTS = ['calls', 'details', 'people'] as const;
+/** What a tool server calls its task, as it is. */
+const UNSEALED: Patch[] = [
+  {
+    file: 'src/guard/tasks/server-tasks.ts',
+    find: 'const serverTaskEncrypted = vault.encrypt(JSON.stringify(serverTask), about(toolCallId));',
+    replace: 'const serverTaskEncrypted = JSON.stringify(serverTask);',
+  },
+  {
+    file: 'src/guard/tasks/server-tasks.ts',
+    find: 'return JSON.parse(vault.decrypt(serverTaskEncrypted, about(toolCallId)));',
+    replace: 'return JSON.parse(serverTaskEncrypted);',
+  },
+];
+/** Idempotency keys beside their digests. */
+const KEYED: Patch = {
+  file: 'src/guard/check/idempotency.ts',
+  find: "return { digest: vault.idempotencyDigest('key', [keyId, ...whose, surface, key]) };",
+  replace: "return { digest: key + vault.idempotencyDigest('key', [keyId, ...whose, surface, key]) };",
+};
+/** Results of tasks in their rows. */
+const KEPT: Patch[] = [
+  {
+    file: 'src/mcp/tasks/final-answer.ts',
+    find: "{ results, now, settings }: Pick<Deps, 'results' | 'now' | 'settings'>",
+    replace: '{ db, results, now, settings }: Deps',
+  },
+  {
+    file: 'src/mcp/tasks/final-answer.ts',
+    find: 'const until = now() + settings.resultsFor + SPARE_MS;',
+    replace: `const until = now() + settings.resultsFor + SPARE_MS;
+  db.run('UPDATE tasks SET server_task_sealed = $2 WHERE tool_call_id = $1', [toolCallId, JSON.stringify(answer)]);`,
+  },
+];
+const PARTS = ['calls', 'details', 'people', 'tasks'] as const;
 type Part = (typeof PARTS)[number];
 /** What LOGGED and ECHOED do is the same on either engine, so the short form has them on one. */
-const MUTANTS: Record<Engine, Record<Part, Record<string, Patch>>> = {
+const MUTANTS: Record<Engine, Record<Part, Record<string, Patch | Patch[]>>> = {
   sqlite: {
     calls: { LOGGED, TOLD, ECHOED, REASONED, SPANNED, UNDIGESTED },
     details: { ASKED },
     people: { NOTED },
+    tasks: { UNSEALED, KEYED, KEPT },
   },
-  postgres: { calls: { TOLD, ...(LONG && { LOGGED, ECHOED }) }, details: { PLAIN }, people: {} },
+  postgres: { calls: { TOLD, ...(LONG && { LOGGED, ECHOED }) }, details: { PLAIN }, people: {}, tasks: {} },
 };
 
 for (const engine of both) {
@@ -107,10 +142,11 @@ for (const engine of both) {
 
   for (const part of PARTS) {
     for (const [name, patch] of Object.entries(MUTANTS[engine][part])) {
-      whenChanged(patch).skipIf(!can)(
+      const patches = [patch].flat();
+      whenChanged(...patches).skipIf(!can)(
         `${engine}: a mutant (${name}) that gives arguments away is found out`,
         async () => {
-          const found = await withMutant([patch], async root => (await measure(engine, root, [part])).length);
+          const found = await withMutant(patches, async root => (await measure(engine, root, [part])).length);
           expect(found).toBeGreaterThan(0);
         },
       );
@@ -155,10 +191,12 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
   const canaries = new Canaries();
   const found = new Set<string>();
   const said: string[] = [];
+  const tasks = parts.includes('tasks') ? await TaskCalls.begin(replicas, canaries) : null;
   try {
     for (let round = 0; round < ROUNDS; round++) {
       if (parts.includes('calls')) await everyPath(service, canaries);
       if (parts.includes('details')) await everyDetail(replicas, canaries, channels);
+      await tasks?.everyWay();
       if (outside !== null)
         said.push(...(await sendSecrets(service, outside, (kind, secret) => canaries.watch(kind, secret))));
     }
@@ -173,9 +211,13 @@ async function measure(engine: Engine, root?: string, parts: readonly Part[] = P
     ]))
       found.add(place);
     // A mutant that is found out need not be killed to give itself away.
-    if (root === undefined || found.size === 0) await killUnderLoad(service, canaries, channels);
+    if (root === undefined || found.size === 0) {
+      await tasks?.leaveOpen();
+      await killUnderLoad(service, canaries, channels);
+    }
   } finally {
     for (const each of replicas) await each.kill('SIGKILL');
+    await tasks?.close();
     await channels.close();
     await outside?.close();
     await collector.close();
@@ -209,7 +251,7 @@ const toldTo = ({ requests }: Collector): string[] => [
   Buffer.concat(requests.map(({ plain }) => plain)).toString('latin1'),
 ];
 
-/** Two on PostgreSQL if details pass between them. */
+/** Two on PostgreSQL if details or results pass between them. */
 async function startReplicas(
   engine: Engine,
   channels: Channels,
@@ -224,7 +266,7 @@ async function startReplicas(
   );
   const databaseUrl = engine === 'postgres' ? await talkativeDatabase() : null;
   const replicas: TestService[] = [];
-  const wanted = databaseUrl !== null && parts.includes('details') ? 2 : 1;
+  const wanted = databaseUrl !== null && (parts.includes('details') || parts.includes('tasks')) ? 2 : 1;
   while (replicas.length < wanted) {
     const dataDir = newDataDir();
     const temp = join(dataDir, 'temp');

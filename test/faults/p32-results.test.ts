@@ -1,8 +1,8 @@
 // P32: nothing leaves that a policy hides or withholds. Finds of several formats stand at every place where a tool server
-// can say something, for clients of both eras, in calls that are answered, cancelled or given up, and while the process
-// is killed. They are searched for in all that clients get, in the log at its finest, in the store and in what is sent of
+// can say something, for clients of both eras, in calls that are answered, cancelled or given up, in calls that wait as
+// tasks and in tasks of tool servers, and while the process is killed. They are searched for in all that clients get, in the log at its finest, in the store and in what is sent of
 // traces. The mutants pass notifications on before they are looked at, look only at content, pass errors on raw, look at no
-// names, and give marks after the result.
+// names, pass on what a task of a server ends with, and give marks after the result.
 
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -22,11 +22,24 @@ import {
 } from '../support/mcp.ts';
 import type { Patch } from '../support/mutant.ts';
 import type { Engine, TestService } from '../support/service.ts';
+import { ENDED, TASKS, TasksClient } from '../support/tasks.ts';
 import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
 import { Canaries, searchFor } from './canaries.ts';
-import { DIGITS, FORMATS, type Format, findAt, PATTERN, PLACES, type Place } from './result-canaries.ts';
+import {
+  DIGITS,
+  FORMATS,
+  type Format,
+  findAt,
+  PATTERN,
+  PLACES,
+  type Place,
+  STATES,
+  serverTask,
+  UNSAID,
+} from './result-canaries.ts';
 
 const RULES: Rule[] = [
+  { tool: 'up__approved', action: 'require_approval' },
   { tool: 'up__send', action: 'allow', when: '!("untrusted" in marks)' },
   { tool: 'up__send', action: 'deny' },
   { tool: '*', action: 'allow' },
@@ -39,7 +52,10 @@ const RESULTS: ResultEntry[] = [
   { tool: 'up__page', marks: 'untrusted' },
 ];
 const FORWARD = ['resources', 'prompts', 'completion'];
-const TOOLS = ['say', 'page', 'send', 'wait'].map(name => ({ name, inputSchema: { type: 'object' } }));
+const TOOLS = ['say', 'page', 'send', 'wait', 'approved'].map(name => ({
+  name,
+  inputSchema: { type: 'object' },
+}));
 
 const FILE = 'src/guard/check/guarded-call.ts';
 const MUTANTS: Record<string, Patch> = {
@@ -66,6 +82,11 @@ const MUTANTS: Record<string, Patch> = {
     find: "if (free || !NAMES.has(name)) replace({ text: name, kind: 'fixed', spoken: false });",
     replace: '',
   },
+  'that passes on what a task of a server ends with': {
+    file: 'src/mcp/tasks/server-task.ts',
+    find: 'const seen = await lookAt(guarded, ration, end);',
+    replace: 'const seen = await lookAt(guarded === null ? guarded : null, ration, end);',
+  },
   'that gives marks after the result': {
     file: FILE,
     find: 'await this.#mark(seen.marks);',
@@ -84,6 +105,8 @@ for (const engine of both)
     const world = await World.start(engine);
     try {
       for (const format of FORMATS) await world.everyPlace(format);
+      await world.tasks();
+      await world.serverTasks();
       await world.relayed();
       await world.commands();
       await world.unanswered();
@@ -108,6 +131,7 @@ for (const [what, patch] of Object.entries(MUTANTS))
       const world = await World.start('sqlite', root);
       try {
         await world.everyPlace(FORMATS[0] as Format);
+        await world.serverTasks();
         await world.marks();
         return [...(await world.leaks()), ...world.wrong];
       } finally {
@@ -132,6 +156,7 @@ class World {
   readonly #traces: Buffer[];
   #keys = new Map<string, string>();
   #answer: (heard: Heard) => unknown = () => ({ content: [] });
+  #task: (heard: Heard) => unknown = () => ({});
 
   static async start(engine: Engine, root?: string): Promise<World> {
     const traces: Buffer[] = [];
@@ -174,7 +199,15 @@ class World {
       return new RecordingUpstream({
         era,
         tools: TOOLS,
-        capabilities: { tools: {}, logging: {}, resources: {}, prompts: {}, completion: {}, completions: {} },
+        capabilities: {
+          tools: {},
+          logging: {},
+          resources: {},
+          prompts: {},
+          completion: {},
+          completions: {},
+          extensions: { [TASKS]: {} },
+        },
         onCall: heard => this.#answer(heard),
         others: {
           'resources/list': relayed,
@@ -182,6 +215,7 @@ class World {
           'prompts/get': relayed,
           'prompts/list': relayed,
           'completion/complete': relayed,
+          'tasks/get': heard => this.#task(heard),
         },
       });
     };
@@ -239,6 +273,55 @@ class World {
     const isWithheld = (result?.isError === true || error !== undefined) && text.includes('withholds');
     if (left === 'hidden' && !isHidden && !isAskedOlder) this.wrong.push(`${where}: ${text.slice(0, 200)}`);
     if (left === 'withheld' && !isWithheld) this.wrong.push(`${where}: ${text.slice(0, 200)}`);
+  }
+
+  /** Calls that wait for approval as tasks. What is said meanwhile has nobody to be told to. */
+  async tasks(): Promise<void> {
+    const [format] = FORMATS as [Format];
+    for (const server of Object.keys(this.#upstreams)) {
+      const client = new TasksClient(this.#service, await this.#key(server));
+      for (const [place, { left, answer }] of Object.entries(PLACES)) {
+        const where = `${place}, a task, the ${server} server`;
+        const find = findAt(this.canaries, where, format);
+        const digits = this.canaries.digits(`${where}, digits`);
+        this.#answer = heard => finished(answer(find, heard, digits), server);
+        const { result } = await client.call('up__approved', { where });
+        const path = `/approvals/${result.taskId}/resolve`;
+        await this.#service.admin('POST', path, { action: 'approve' });
+        await this.#judgeTask(where, UNSAID.test(place) ? 'nothing' : left, format, client, result.taskId);
+      }
+    }
+  }
+
+  /** Tasks of the tool server, in whose states the finds stand. */
+  async serverTasks(): Promise<void> {
+    const [format] = FORMATS as [Format];
+    const client = new TasksClient(this.#service, await this.#key('newer'));
+    for (const [place, { left, state }] of Object.entries(STATES)) {
+      const where = `${place}, a task of the server`;
+      const find = findAt(this.canaries, where, format);
+      const digits = this.canaries.digits(`${where}, digits`);
+      const taskId = this.canaries.at(`the name of a task, ${place}`);
+      this.#answer = () => ({ resultType: 'task', ...serverTask(taskId, { statusMessage: find }) });
+      this.#task = heard => finished(serverTask(taskId, state(find, heard, digits)), 'newer');
+      const called = await client.call('up__say', { where });
+      this.#note(called);
+      await this.#judgeTask(where, left, format, client, called.result.taskId);
+    }
+  }
+
+  async #judgeTask(
+    where: string,
+    left: Place['left'],
+    { name }: Format,
+    client: TasksClient,
+    taskId: string,
+  ): Promise<void> {
+    await client.reaches(taskId, [...ENDED, 'input_required']);
+    const answered = await client.get(taskId);
+    this.#note(answered);
+    const { result, error } = answered.result;
+    this.#judge(where, left, name, { ...answered, result, error }, 'a newer client');
   }
 
   /** Resources, prompts and completion, their lists, and a batch. */

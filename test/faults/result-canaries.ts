@@ -180,6 +180,49 @@ export const PLACES: Record<string, Place> = {
   'what is no message': { left: 'nothing', answer: find => new Response(`{"said": "${find}"`) },
 };
 
+/** What a client whose call is a task is not told: notifications, and questions that nobody could answer. */
+export const UNSAID = /message$|question/;
+
+/** A task of a tool server. */
+export function serverTask(taskId: string, more: Any): Any {
+  const at = new Date().toISOString();
+  const times = { createdAt: at, lastUpdatedAt: at, ttlMs: 60_000, pollIntervalMs: 10 };
+  return { taskId, status: 'working', ...times, ...more };
+}
+
+const ended = (result: Any): Any => ({ status: 'completed', result: { resultType: 'complete', ...result } });
+
+/** The places of a task of a tool server. */
+export const STATES: Record<string, { left: Left; state: (...of: Parameters<Place['answer']>) => object }> = {
+  'its result': { left: 'hidden', state: find => ended(text(`It is ${find}.`)) },
+  'the structured content of its result': {
+    left: 'hidden',
+    state: find => ended({ ...CLEAN, structuredContent: { found: [{ deep: find }] } }),
+  },
+  'a name in its result': { left: 'withheld', state: find => ended({ ...CLEAN, _meta: { [find]: 1 } }) },
+  'a number in its result': {
+    left: 'withheld',
+    state: (_, __, digits) => ended({ ...CLEAN, structuredContent: { id: Number(digits) } }),
+  },
+  'its error': {
+    left: 'hidden',
+    state: find => ({ status: 'failed', error: { code: -32000, message: find, data: { of: [find] } } }),
+  },
+  'a name in the data of its error': {
+    left: 'withheld',
+    state: find => ({ status: 'failed', error: { code: -32000, message: 'no', data: { [find]: 1 } } }),
+  },
+  'what it says of its state': { left: 'nothing', state: find => ({ ...ended(CLEAN), statusMessage: find }) },
+  'a field beside its state': { left: 'nothing', state: find => ({ ...ended(CLEAN), more: { of: find } }) },
+  'a question of the task': {
+    left: 'hidden',
+    state: find => ({
+      status: 'input_required',
+      inputRequests: { q: { method: 'elicitation/create', params: { message: find } } },
+    }),
+  },
+};
+
 /** Remembers what is to be hidden at one place. */
 export function findAt(canaries: Canaries, place: string, { make }: Format): string {
   const find = make();
