@@ -116,5 +116,6 @@ function isOpen(approval: ApprovalRecord | null, now: number): boolean {
 function entryOf(details: Details, bytes: Uint8Array, until: number): HeldDetail {
   const beginning = beginningOf(details);
   const beside = beginning.complete ? null : bytesOf(beginning);
-  return { bytes, beside, complete: details.complete, until };
+  // The oldest go first, whosever they are: what people are to answer is bounded for each key already.
+  return { bytes, beside, complete: details.complete, until, owner: '' };
 }

@@ -3,6 +3,7 @@
 
 import { Exchange, type Exchanging } from './exchange.ts';
 import type { Kind } from './kinds.ts';
+import { Owners } from './owners.ts';
 
 /** What an entry takes besides its bytes: two strings' worth of names, an object and its place in a map. */
 const ENTRY_BYTES = 400;
@@ -15,6 +16,8 @@ export interface Entry {
   /** Further bytes that only this process makes of them. */
   beside: Uint8Array | null;
   until: number;
+  /** Whose it is: what belongs to others does not make room for it, unless they take more. */
+  owner: string;
 }
 
 /** What metrics show. */
@@ -53,6 +56,7 @@ export class Holding<E extends Entry, V> {
   /** Look-ups under way. One that is forgotten meanwhile is taken out, and finds nothing. */
   readonly #lookUps = new Map<string, Promise<V | null>>();
   readonly #figures = { evicted: 0, answered: 0, found: { here: 0, elsewhere: 0, nowhere: 0 } };
+  readonly #owners = new Owners();
   #bytes = 0;
   #tendedAt = 0;
 
@@ -84,8 +88,10 @@ export class Holding<E extends Entry, V> {
       overwrite(entry);
       return false;
     }
-    this.#makeRoom(size, [this.#copies, this.#own]);
+    this.#makeRoomOfCopies(size);
+    while (this.#bytes + size > this.#options.limit) this.#evict(this.#owners.largest(entry.owner, size));
     this.#own.set(id, entry);
+    this.#owners.add(entry.owner, size);
     this.#bytes += size;
     return true;
   }
@@ -167,7 +173,7 @@ export class Holding<E extends Entry, V> {
 
   #keepCopy(id: string, entry: E): void {
     const size = sizeOf(entry);
-    this.#makeRoom(size, [this.#copies]);
+    this.#makeRoomOfCopies(size);
     if (this.#bytes + size > this.#options.limit || this.#own.has(id)) {
       overwrite(entry);
       return;
@@ -181,15 +187,23 @@ export class Holding<E extends Entry, V> {
     this.#missing.set(id, this.#now() + this.#options.missingMs);
   }
 
-  /** Lets the oldest go, first of the first map, until there is room for so many bytes. */
-  #makeRoom(size: number, maps: readonly Map<string, E>[]): void {
-    for (const entries of maps) {
-      for (const id of entries.keys()) {
-        if (this.#bytes + size <= this.#options.limit) return;
-        this.#remove(entries, id);
-        if (entries === this.#own) this.#figures.evicted++;
-      }
+  /** Lets the oldest copies go, until there is room for so many bytes. */
+  #makeRoomOfCopies(size: number): void {
+    for (const id of this.#copies.keys()) {
+      if (this.#bytes + size <= this.#options.limit) return;
+      this.#remove(this.#copies, id);
     }
+  }
+
+  /** Lets the oldest of an owner go. */
+  #evict(from: string): void {
+    for (const [id, { owner }] of this.#own) {
+      if (owner !== from) continue;
+      this.#remove(this.#own, id);
+      this.#figures.evicted++;
+      return;
+    }
+    throw new Error('what is held does not add up');
   }
 
   #current(entries: Map<string, E>, id: string): E | null {
@@ -201,7 +215,9 @@ export class Holding<E extends Entry, V> {
     const entry = entries.get(id);
     if (entry === undefined) return;
     entries.delete(id);
-    this.#bytes -= sizeOf(entry);
+    const size = sizeOf(entry);
+    this.#bytes -= size;
+    if (entries === this.#own) this.#owners.add(entry.owner, -size);
     overwrite(entry);
   }
 }

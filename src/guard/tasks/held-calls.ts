@@ -5,6 +5,7 @@
 import { type JsonObject, parseJsonBytes, writeJson } from '../../core/wire/json.ts';
 import { loseTask } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
+import { Owners } from '../exchange/owners.ts';
 import { giveHint } from '../hints.ts';
 
 /** What an entry takes besides its bytes: names, an object with who calls, and its place in a map. */
@@ -37,7 +38,7 @@ export class HeldCalls<About> {
   /** By the id of the task; the oldest come first. */
   readonly #entries = new Map<string, Entry<About>>();
   /** What each key takes of the memory. */
-  readonly #perKey = new Map<string, number>();
+  readonly #perKey = new Owners();
   #bytes = 0;
   #evicted = 0;
 
@@ -62,7 +63,7 @@ export class HeldCalls<About> {
       this.#evict(id);
       return false;
     }
-    while (this.#bytes + size > this.#limit) this.#evict(this.#oldestOf(this.#largestKey(keyId, size)));
+    while (this.#bytes + size > this.#limit) this.#evict(this.#oldestOf(this.#perKey.largest(keyId, size)));
     this.#entries.set(id, { bytes, about, keyId, until });
     this.#count(keyId, size);
     return true;
@@ -110,17 +111,6 @@ export class HeldCalls<About> {
     for (const id of [...this.#entries.keys()]) this.letGo(id);
   }
 
-  /** The key that takes most, with this call counted for its own: no key pushes out the calls of others. */
-  #largestKey(keyId: string, size: number): string {
-    let largest = keyId;
-    let most = 0;
-    for (const [each, bytes] of this.#perKey) {
-      const takes = each === keyId ? bytes + size : bytes;
-      if (takes > most) [largest, most] = [each, takes];
-    }
-    return largest;
-  }
-
   #oldestOf(keyId: string): string {
     for (const [id, entry] of this.#entries) if (entry.keyId === keyId) return id;
     throw new Error(`no call of key ${keyId} is held`);
@@ -133,8 +123,6 @@ export class HeldCalls<About> {
 
   #count(keyId: string, change: number): void {
     this.#bytes += change;
-    const left = (this.#perKey.get(keyId) ?? 0) + change;
-    if (left > 0) this.#perKey.set(keyId, left);
-    else this.#perKey.delete(keyId);
+    this.#perKey.add(keyId, change);
   }
 }

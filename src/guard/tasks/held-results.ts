@@ -22,7 +22,7 @@ export class HeldResults {
   readonly #holding: Holding<Entry, FinalAnswer>;
 
   /**
-   * `limit` is in bytes, for all answers together; those that were held first are let go first. `mayGive` says whether the
+   * `limit` is in bytes, for all answers together; where there is no room, the oldest of the key that takes most goes. `mayGive` says whether the
    * store knows the call and its answer may still be fetched.
    */
   constructor(storing: Storing, limit: number) {
@@ -34,14 +34,16 @@ export class HeldResults {
     return this.#holding.figures;
   }
 
-  /** Returns whether it is held. If not, the call ran and its answer is lost. */
-  hold(toolCallId: string, answer: FinalAnswer, until: number): boolean {
+  /** Holds the answer of a call of this key. `false`: it is too large. Where there is no room at all, it is lost. */
+  hold(toolCallId: string, keyId: string, answer: FinalAnswer, until: number): boolean {
     const bytes = new TextEncoder().encode(writeJson({ ...answer }));
-    if (bytes.length <= MOST_RESULT_BYTES)
-      return this.#holding.hold(toolCallId, entryOf(answer, bytes, until));
-    bytes.fill(0);
-    this.#holding.forget(toolCallId);
-    return false;
+    const isSmall = bytes.length <= MOST_RESULT_BYTES;
+    if (isSmall) this.#holding.hold(toolCallId, { bytes, beside: null, until, owner: keyId });
+    else {
+      bytes.fill(0);
+      this.#holding.forget(toolCallId);
+    }
+    return isSmall;
   }
 
   /** Null if no replica holds it. `until` is the end of its time, as the store has it. */
@@ -67,4 +69,9 @@ function read(bytes: Uint8Array): FinalAnswer {
   throw new Error('what is held under the id of a call is no answer');
 }
 
-const entryOf = (_: FinalAnswer, bytes: Uint8Array, until: number): Entry => ({ bytes, beside: null, until });
+const entryOf = (_: FinalAnswer, bytes: Uint8Array, until: number): Entry => ({
+  bytes,
+  beside: null,
+  until,
+  owner: '',
+});

@@ -12,12 +12,12 @@ const TOO_LARGE = 'It ran, but its result is larger than 5 MiB, so it is not hel
 
 export function holdAnswer(
   { results, now, settings }: Pick<Deps, 'results' | 'now' | 'settings'>,
-  toolCallId: string,
+  { toolCallId, keyId }: { toolCallId: string; keyId: string },
   answer: FinalAnswer,
 ): void {
   const until = now() + settings.resultsFor + SPARE_MS;
   const tooLarge = { error: { code: CODES.internal, message: TOO_LARGE } };
-  if (!results.hold(toolCallId, answer, until)) results.hold(toolCallId, tooLarge, until);
+  if (!results.hold(toolCallId, keyId, answer, until)) results.hold(toolCallId, keyId, tooLarge, until);
 }
 
 export function asError(error: unknown): JsonObject {

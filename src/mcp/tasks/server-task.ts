@@ -106,19 +106,19 @@ async function conclude(
   ration: AnswerRation,
 ): Promise<void> {
   const { deps } = services.tasks;
+  const call = { toolCallId: toolCallId as string, keyId };
   const seen = await lookAt(guarded, ration, end);
   const failed = end.error !== null || end.result?.['isError'] === true;
-  if (seen.error !== null)
-    holdAnswer(deps, toolCallId as string, { error: asError(errorForClient(seen.error, true)) });
+  if (seen.error !== null) holdAnswer(deps, call, { error: asError(errorForClient(seen.error, true)) });
   else {
     const result = seen.result ?? {};
     if (learns !== undefined && result['isError'] !== true)
       await services.learner.tryToLearn(learns, keyId, namedInResult(result));
-    holdAnswer(deps, toolCallId as string, {
+    holdAnswer(deps, call, {
       result: { ...resultForClient(result, true), resultType: 'complete' },
     });
   }
-  await record(services, toolCallId as string, failed ? 'tool_error' : 'ok', seen.lookedAt);
+  await record(services, call.toolCallId, failed ? 'tool_error' : 'ok', seen.lookedAt);
 }
 
 async function record(

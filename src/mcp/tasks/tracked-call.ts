@@ -59,7 +59,7 @@ async function forwardTracked(
   if (isTasks || call.idempotencyKey !== undefined) {
     const given = result !== null && isTasks ? asFinal(result) : result;
     const answer = given === null ? { error: asError(failure) } : { result: given };
-    holdAnswer(services.tasks.deps, toolCallId, answer);
+    holdAnswer(services.tasks.deps, { toolCallId, keyId: call.principal.keyId }, answer);
   }
   await recordEnd(services, verdict, ended[0]);
   if (result === null) throw failure;

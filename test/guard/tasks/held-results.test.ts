@@ -20,6 +20,7 @@ const END = NOW + 600_000;
 const VAULT = new Vault(new Uint8Array(32).fill(7));
 const SECRET = 'the customer is Ada';
 const SAID = answer(SECRET);
+const KEY = newId();
 
 function answer(text: string): FinalAnswer {
   return { result: { content: [{ type: 'text', text }], resultType: 'complete' } };
@@ -54,8 +55,8 @@ describe('one process', () => {
     const exact = { result: parseJson('{"n":12345678901234567890.0001,"__proto__":"\\ud800","a":[]}') };
     const failed: FinalAnswer = { error: { code: -32000, message: 'no', data: { why: null } } };
     const ids = [newId(), newId()] as const;
-    expect(results.hold(ids[0], exact as FinalAnswer, END)).toBe(true);
-    expect(results.hold(ids[1], failed, END)).toBe(true);
+    expect(results.hold(ids[0], KEY, exact as FinalAnswer, END)).toBe(true);
+    expect(results.hold(ids[1], KEY, failed, END)).toBe(true);
     for (let again = 0; again < 3; again++) {
       expect(JSON.stringify(await results.find(ids[0], END))).toBe(JSON.stringify(exact));
       expect(await results.find(ids[1], END)).toEqual(failed);
@@ -68,13 +69,13 @@ describe('one process', () => {
   test('they are overwritten at their end, when another takes their place, and when the service stops', async () => {
     const results = holder();
     const [first, second, third] = [newId(), newId(), newId()];
-    results.hold(first, answer('first'), NOW + 1000);
-    results.hold(second, answer('second'), END);
-    results.hold(third, answer('third'), END);
+    results.hold(first, KEY, answer('first'), NOW + 1000);
+    results.hold(second, KEY, answer('second'), END);
+    results.hold(third, KEY, answer('third'), END);
     now = NOW + 1000;
     results.tend();
     expect(zeros()).toEqual([true, false, false]);
-    results.hold(second, answer('again'), END);
+    results.hold(second, KEY, answer('again'), END);
     expect(zeros()).toEqual([true, true, false, false]);
     expect(await results.find(second, END)).toEqual(answer('again'));
     results.close();
@@ -85,9 +86,9 @@ describe('one process', () => {
   test('one of 5 MiB is held, and a larger one is lost, also if a smaller one was held before', async () => {
     const results = holder();
     const id = newId();
-    expect(results.hold(id, ofBytes(MOST_RESULT_BYTES), END)).toBe(true);
+    expect(results.hold(id, KEY, ofBytes(MOST_RESULT_BYTES), END)).toBe(true);
     expect(await results.find(id, END)).toEqual(ofBytes(MOST_RESULT_BYTES));
-    expect(results.hold(id, ofBytes(MOST_RESULT_BYTES + 1), END)).toBe(false);
+    expect(results.hold(id, KEY, ofBytes(MOST_RESULT_BYTES + 1), END)).toBe(false);
     expect(await results.find(id, END)).toBeNull();
     expect(zeros()).toEqual([true, true]);
     expect(results.figures).toMatchObject({ held: 0, bytes: 0 });
@@ -96,12 +97,30 @@ describe('one process', () => {
   test('the oldest go first when there is no room', async () => {
     const results = holder(3 * (1000 + ENTRY));
     const ids = Array.from({ length: 5 }, newId);
-    for (const id of ids) results.hold(id, ofBytes(1000), END);
+    for (const id of ids) results.hold(id, KEY, ofBytes(1000), END);
     const found = await Promise.all(ids.map(id => results.find(id, END)));
     expect(found.map(each => each !== null)).toEqual([false, false, true, true, true]);
     expect(zeros()).toEqual([true, true, false, false, false]);
     expect(results.figures).toMatchObject({ held: 3, bytes: 3 * (1000 + ENTRY), evicted: 2 });
-    expect(holder(0).hold(newId(), SAID, END)).toBe(false);
+    const none = holder(0);
+    none.hold(newId(), KEY, SAID, END);
+    expect(none.figures).toMatchObject({ held: 0, bytes: 0 });
+  });
+
+  test('a key that takes most of the room makes room, and pushes out nothing of others', async () => {
+    const results = holder(4 * (1000 + ENTRY));
+    const greedy = newId();
+    const others = newId();
+    results.hold(others, KEY, ofBytes(1000), END);
+    const ids = Array.from({ length: 8 }, newId);
+    for (const id of ids) results.hold(id, greedy, ofBytes(1000), END);
+    expect(await results.find(others, END)).not.toBeNull();
+    const found = await Promise.all(ids.map(id => results.find(id, END)));
+    expect(found.filter(each => each !== null)).toHaveLength(3);
+    // More of another key finds room, although it comes last.
+    const late = newId();
+    results.hold(late, KEY, ofBytes(1000), END);
+    for (const id of [others, late]) expect(await results.find(id, END)).not.toBeNull();
   });
 });
 
@@ -128,7 +147,7 @@ describe('several processes', () => {
   function held(what: FinalAnswer): string {
     const toolCallId = newId();
     known.add(toolCallId);
-    holding.hold(toolCallId, what, END);
+    holding.hold(toolCallId, KEY, what, END);
     return toolCallId;
   }
 
@@ -194,7 +213,7 @@ describe('several processes', () => {
     expect(await asking.find(id, END)).toBeNull();
     expect(await asking.find(id, END)).toBeNull();
     expect(of('result-question')).toHaveLength(2);
-    holding.hold(id, SAID, END);
+    holding.hold(id, KEY, SAID, END);
     channel.now += 60_000;
     expect(await asking.find(id, END)).toEqual(SAID);
   });
@@ -238,8 +257,8 @@ test.skipIf(!(await engines()).includes('postgres'))(
         db => new HeldResults({ db, vault: VAULT, now: () => NOW, mayGive: async () => true }, 64 * MIB),
       ) as [HeldResults, HeldResults];
       const [small, large] = [newId(), newId()];
-      holding.hold(small, SAID, END);
-      holding.hold(large, ofBytes(MOST_RESULT_BYTES), END);
+      holding.hold(small, KEY, SAID, END);
+      holding.hold(large, KEY, ofBytes(MOST_RESULT_BYTES), END);
       await until('the replicas hear each other', async () => (await asking.find(small, END)) !== null);
       expect(await asking.find(small, END)).toEqual(SAID);
       expect(await asking.find(large, END)).toEqual(ofBytes(MOST_RESULT_BYTES));
