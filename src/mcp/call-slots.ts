@@ -45,6 +45,11 @@ export class CallSlots {
     return { free };
   }
 
+  /** Whether a call would get a slot now. */
+  hasPlace({ keyId, id }: { keyId: string; id: string }): boolean {
+    return !this.#keys.isFull(keyId) && !this.#tools.isFull(id);
+  }
+
   takeForList(keyId: string): ListSlot {
     if (this.#lists.isFull(keyId)) {
       const none = `${this.#lists.atMost} lists of this key are under way, as many as TOOLGATE_MAX_CALLS_PER_KEY allows`;

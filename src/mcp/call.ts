@@ -220,7 +220,7 @@ function answerFor(
       return errorResult(refusal(verdict));
     case 'pending':
       return verdict.task && call.tasks
-        ? waitingTask(services, call, verdict)
+        ? waitingTask(services, call, verdict, tool)
         : waitingAnswer(services, call, verdict);
   }
 }

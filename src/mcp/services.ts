@@ -30,6 +30,8 @@ export interface Waiting {
   run: string | undefined;
   protocolVersion: string;
   idempotencyKey: string | undefined;
+  /** Where it goes, as it is counted for the places of calls. */
+  connectedTool: { keyId: string; id: string };
 }
 
 export interface TaskServices {

@@ -77,6 +77,11 @@ export class HeldCalls<About> {
     return this.#entries.has(id);
   }
 
+  /** What is known beside what the client sent; null if it is not held here. */
+  about(id: string): About | null {
+    return this.#entries.get(id)?.about ?? null;
+  }
+
   /** Null if it is not held here. It stays held. */
   find(id: string): HeldCall<About> | null {
     const entry = this.#entries.get(id);

@@ -18,7 +18,10 @@ export async function resumeCall(
   cancel: AbortController,
 ): Promise<void> {
   const { calls, liveness } = services.tasks;
-  const held = liveness.isAlive ? calls.find(taskId) : null;
+  const about = calls.about(taskId);
+  // It is looked for first, because it takes time to read a large call.
+  if (about === null || !liveness.isAlive || !services.slots.hasPlace(about.connectedTool)) return;
+  const held = calls.find(taskId);
   if (held === null) return;
   const ration = services.rations.answer(held.about.principal.keyId);
   try {

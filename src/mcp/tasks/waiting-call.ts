@@ -3,6 +3,8 @@
 
 import type { JsonObject } from '../../core/wire/json.ts';
 import { REPEATED, type Verdict } from '../../guard/check/request.ts';
+import type { HeldCall } from '../../guard/tasks/held-calls.ts';
+import type { KnownTool } from '../known-tool.ts';
 import { metaOf } from '../protocol.ts';
 import type { Waiting } from '../services.ts';
 import type { Begun, CallServices } from '../tool-call.ts';
@@ -14,26 +16,29 @@ export async function waitingTask(
   { tasks }: Pick<CallServices, 'tasks'>,
   call: Begun,
   verdict: Verdict,
+  { connectedTool: { keyId, id } }: KnownTool,
 ): Promise<JsonObject> {
   const { deps, calls } = tasks;
   const { referenceId = '', expiresAt = deps.now() } = verdict;
   // An earlier call with the same idempotency key is held already.
-  if (verdict[REPEATED] !== true)
-    calls.hold(referenceId, call.principal.keyId, heldOf(call), expiresAt + deps.settings.resultsFor);
+  if (verdict[REPEATED] !== true) {
+    const held = heldOf(call, { keyId, id });
+    calls.hold(referenceId, keyId, held, expiresAt + deps.settings.resultsFor);
+  }
   const task = await findOwnTask(deps, call.principal, referenceId);
   const shown = task === null ? null : await showTask(deps, task);
   return shown === null ? pendingResult(verdict) : asCreated(shown);
 }
 
-function heldOf({ principal, run, params, context, span, idempotencyKey }: Begun): {
-  sent: JsonObject;
-  about: Waiting;
-} {
+function heldOf(
+  { principal, run, params, context, span, idempotencyKey }: Begun,
+  connectedTool: Waiting['connectedTool'],
+): HeldCall<Waiting> {
   const { progressToken: _, ...meta } = metaOf(params);
   // The end of the token that was shown is not the end of the session, which is read again when the call is made.
   const { until: __, ...whose } = principal;
   return {
     sent: { ...params, _meta: { ...span?.headers(), ...meta } },
-    about: { principal: whose, run, protocolVersion: context.protocolVersion, idempotencyKey },
+    about: { principal: whose, run, protocolVersion: context.protocolVersion, idempotencyKey, connectedTool },
   };
 }

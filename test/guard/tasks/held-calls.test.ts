@@ -64,7 +64,9 @@ describe('held calls', () => {
     expect(JSON.stringify(calls.find('a'))).toBe(JSON.stringify({ sent: exact, about: 'who' }));
     calls.hold('a', 'key', { sent: sent('again'), about: 'who' }, LATER);
     expect(zeros()).toEqual([true, false]);
+    expect(calls.about('a')).toBe('who');
     calls.letGo('a');
+    expect(calls.about('a')).toBeNull();
     expect([calls.find('a'), zeros(), calls.figures]).toEqual([
       null,
       [true, true],
