@@ -12,6 +12,7 @@ type Write = (text: string) => void;
 
 /** Requests that came to the upstream, and those of them that we have given up. */
 const came = { GET: 0, POST: 0 };
+let keys: (string | null)[] = [];
 const gone = { GET: 0, POST: 0 };
 let stream: (write: Write) => Promise<void> | void;
 let opening: () => Response;
@@ -23,6 +24,7 @@ const server = Bun.serve({
   fetch: request => {
     const method = request.method as keyof typeof came;
     came[method]++;
+    keys.push(request.headers.get('idempotency-key'));
     request.signal.addEventListener('abort', () => gone[method]++);
     return method === 'GET' ? opening() : taken();
   },
@@ -41,6 +43,7 @@ const endless = (status: number) =>
   );
 beforeEach(() => {
   for (const each of [came, gone]) Object.assign(each, { GET: 0, POST: 0 });
+  keys = [];
   opening = () => raw('text/event-stream', stream);
   taken = () => new Response(null, { status: 202 });
   stream = write => {
@@ -71,6 +74,24 @@ const ask = (wire: SseWire) =>
       onNotification: () => {},
     },
   );
+
+test('a call carries its key if the server takes one, and nothing else does', async () => {
+  const { signal } = new AbortController();
+  for (const namesCalls of [false, true]) {
+    const target = { url: server.url.href, headers: {}, rules: { allowPrivate: true }, namesCalls };
+    const wire = await SseWire.open(target, signal, newRation);
+    const hooks = { signal, ration: newRation(), onNotification: () => {} };
+    const answers = [
+      wire.request('tools/list', {}, hooks),
+      wire.request('tools/call', {}, { ...hooks, callKey: () => 'the-key' }),
+    ];
+    await until('both arrived', () => came.POST === 2);
+    wire.close();
+    await Promise.allSettled(answers);
+    expect(keys).toEqual([null, null, namesCalls ? 'the-key' : null]);
+    [keys, came.POST] = [[], 0];
+  }
+});
 
 test('one that is closed holds no stream', async () => {
   const wire = await opened();

@@ -18,6 +18,7 @@ interface Options extends KeyOptions {
   args?: string;
   referenceId?: string;
   run?: string;
+  idempotencyKey?: string;
   timeout: number;
 }
 
@@ -42,6 +43,7 @@ export function build(io: IO): Command {
     .option('--args <json>', 'arguments of the call, a JSON object; - reads them from standard input')
     .option('--reference-id <id>', 'an approval of exactly this call, to be spent now')
     .option('--run <name>', 'the run that the call belongs to: see marks and known values')
+    .option('--idempotency-key <key>', 'names this check: made again with it, it gets the same verdict')
     .option('--timeout <duration>', 'how long to wait for the verdict, such as 5s', duration, TIMEOUT_MS);
   return withKey(made).action((server: string, tool: string, options: Options) =>
     check(io, server, tool, options),
@@ -60,10 +62,9 @@ async function check(io: IO, server: string, tool: string, options: Options): Pr
   const args = options.args === undefined ? undefined : exact(await readCallArgs(io, options.args));
   const key = keyOf(io, options);
   const client = clientFor(io, key, options);
-  const { referenceId, run } = options;
-  const more = { ...(referenceId !== undefined && { referenceId }), ...(run !== undefined && { run }) };
+  const { referenceId, run, idempotencyKey } = options;
   const verdict = await client
-    .check(server, tool, args as Record<string, unknown> | undefined, more)
+    .check(server, tool, args as Record<string, unknown> | undefined, { referenceId, run, idempotencyKey })
     .catch((error: Error) => {
       throw new CliError(EXIT.noAnswer, `No verdict: ${error.message}`, { cause: error });
     });

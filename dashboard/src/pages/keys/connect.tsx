@@ -115,7 +115,7 @@ function Remote({ begin: { url, headers, signsIn }, isShared }: { begin: ServerB
       <OAuthFields isShared={isShared} {...(signsIn !== undefined && { signsIn })} />
       <HeadersField
         value={headers}
-        hint="For its credentials, one “Name: value” to a line. Encrypted, never shown again."
+        hint="For its credentials, one “Name: value” to a line. Encrypted, never shown again. “Idempotency-Key: call” gives each call a key of its own."
       />
     </>
   );
