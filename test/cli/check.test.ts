@@ -40,6 +40,17 @@ describe('the shared cases', () => {
   });
 });
 
+test('made again with the same idempotency key, a check has the same verdict', async () => {
+  const { key } = await service.newKey([{ tool: '*', action: 'allow' }]);
+  const check = (args: string) =>
+    shell.run(`toolgate check --json db read --args '${args}' --idempotency-key read-1`, {
+      TOOLGATE_API_KEY: key,
+    });
+  const [one, two, other] = [await check('{}'), await check('{}'), await check('{"n":1}')];
+  expect([two.code, two.stdout]).toEqual([0, one.stdout]);
+  expect([other.code, other.stdout]).toEqual([3, '']);
+});
+
 describe('what is not a verdict is exit code 3, with nothing on stdout', () => {
   const json = { 'Content-Type': 'application/json' };
   const verdict = {

@@ -92,6 +92,7 @@ for (const engine of await engines()) {
         transport: 'http',
         url,
         hasHeaders: true,
+        namesCalls: false,
         auth: 'headers',
         oauth: null,
         redirectUri: null,
@@ -393,6 +394,7 @@ for (const engine of await engines()) {
         url: one.url,
         trust: 'reviewed',
         hasHeaders: true,
+        namesCalls: false,
         keys: 1,
         tools: [{ name: 'echo', drifted: false }],
       });
