@@ -2,6 +2,7 @@
 // (examine.ts), they change nothing, and they show no secret.
 
 import { approvalsCheck } from './approvals.ts';
+import { callsCheck } from './calls.ts';
 import { clockCheck } from './clock.ts';
 import { diskChecks } from './disk.ts';
 import type { Examination } from './examine.ts';
@@ -28,6 +29,7 @@ export function checksOf(examined: Examined): Examination[] {
     ...publicUrlChecks(examined),
     ...peopleChecks(config),
     approvalsCheck(examined),
+    callsCheck(examined),
     ...issuerChecks(config),
     ...outgoingChecks(examined),
     examined.tools,
