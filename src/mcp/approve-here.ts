@@ -4,6 +4,7 @@
 
 import type { JsonObject } from '../core/wire/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
+import type { FoundTask } from '../store/tasks.ts';
 import { askToOpen, requestToOpen } from './own-questions.ts';
 import { notificationMessage } from './protocol.ts';
 import type { McpServices } from './services.ts';
@@ -30,9 +31,13 @@ export function waitingAnswer(
   return askToOpen(call, 'approval', { ...pageOf(services, referenceId), elicitationId: referenceId });
 }
 
-/** The question for a client that asks about the task of a call that waits. */
-export function approvalRequest(services: Here, referenceId: string): JsonObject {
-  return requestToOpen('approval', pageOf(services, referenceId));
+/** What a client is asked that asks about the task of a call that waits; null if nothing. */
+export function inputOfTask(
+  services: Here,
+  { id, approveHere }: Pick<FoundTask, 'id' | 'approveHere'>,
+  opensAddresses: boolean,
+): JsonObject | null {
+  return approveHere === 1 && opensAddresses ? requestToOpen('approval', pageOf(services, id)) : null;
 }
 
 function pageOf({ serverSignIns }: Here, referenceId: string) {

@@ -65,15 +65,21 @@ export function takeOwnAnswers(params: JsonObject): { params: JsonObject; answer
   if (Object.keys(answers).length === 0) return null;
   if (typeof requestState === 'string' && requestState.startsWith(KEPT))
     return { params: { ...rest, ...keptIn(requestState) }, answers };
-  const theirs = Object.entries(responses).filter(([name]) => !OURS.has(name));
+  const theirs = withoutOwn(responses);
   return {
     params: {
       ...rest,
       ...(requestState !== undefined && { requestState }),
-      ...(theirs.length > 0 && { inputResponses: Object.fromEntries(theirs) }),
+      ...(theirs !== null && { inputResponses: theirs }),
     },
     answers,
   };
+}
+
+/** The answers to the questions of the tool server; null if there are none beside those to ours. */
+export function withoutOwn(responses: JsonObject): JsonObject | null {
+  const theirs = Object.entries(responses).filter(([name]) => !OURS.has(name));
+  return theirs.length > 0 ? Object.fromEntries(theirs) : null;
 }
 
 /** Asks the person at the client to open an address. For the older era's elicitation it is an error, which is thrown. */

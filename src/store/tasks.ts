@@ -41,6 +41,8 @@ export interface FoundTask extends TaskRecord {
   endedAt: number | null;
   /** 1 while its call is forwarded and has no outcome. */
   executing: number;
+  /** 1 if people at the clients of its key are sent to the approval's page. */
+  approveHere: number | null;
 }
 
 const COLUMNS = `t.id, t.key_id AS "keyId", t.session_id AS "sessionId", t.person_id AS "personId", t.state,
@@ -76,9 +78,10 @@ export async function findTask(db: Queries, id: string): Promise<FoundTask | nul
   const [row] = await db.all<FoundTask>(
     `SELECT ${COLUMNS}, a.status AS "approvalStatus", a.note, a.expires_at AS "expiresAt", a.resolved_at AS "resolvedAt",
        a.approver_group AS "approverGroup", a.votes_needed AS "votesNeeded", o.outcome, o.at AS "endedAt",
-       CASE WHEN e.tool_call_id IS NULL THEN 0 ELSE 1 END AS executing
+       CASE WHEN e.tool_call_id IS NULL THEN 0 ELSE 1 END AS executing, k.approve_here AS "approveHere"
      FROM tasks t
        LEFT JOIN approvals a ON a.id = t.id
+       LEFT JOIN keys k ON k.id = t.key_id
        LEFT JOIN outcomes o ON o.tool_call_id = t.tool_call_id
        LEFT JOIN executions e ON e.tool_call_id = t.tool_call_id AND e.unknown_at IS NULL
      WHERE t.id = $1`,

@@ -13,6 +13,7 @@ import {
   RecordingUpstream,
 } from '../support/mcp.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { DECLARED, TasksClient } from '../support/tasks.ts';
 import { enginesWhenChanged } from '../support/when-changed.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
@@ -239,6 +240,45 @@ for (const engine of await enginesWhenChanged(
         const client = await LegacyClient.open(service, key, version, 'init', capabilities);
         expect((await client.call('up__echo', args)).result.structuredContent.status).toBe('pending');
       }
+    });
+
+    test('a client that knows tasks too finds the address in its task, which ends by itself', async () => {
+      const client = new TasksClient(service, key, { ...DECLARED, ...OPENS });
+      const n = crypto.randomUUID();
+      const { result: created } = await client.call('up__echo', { n });
+      const { taskId } = created;
+      expect(created).toMatchObject({ resultType: 'task', status: 'input_required' });
+      expect(created.inputRequests).toBeUndefined();
+      const url = `${service.url}/dashboard/approvals/${taskId}`;
+      const asked = { method: 'elicitation/create', params: { mode: 'url', message: MESSAGE, url } };
+      const waits = { status: 'input_required', inputRequests: { 'toolgate/approval': asked } };
+      expect((await client.get(taskId)).result).toMatchObject(waits);
+      const stream = await client.listen([taskId]);
+      await stream.until('the stream tells of the task', ({ tasks }) => tasks.length > 0);
+      expect(stream.tasks[0]).toMatchObject(waits);
+      // It cannot open the address, so nobody is sent there.
+      const other = new TasksClient(service, key);
+      expect((await other.get(taskId)).result.status).toBe('working');
+      const { result } = await client.update(taskId, ACCEPTED.inputResponses);
+      expect(result).toEqual({ resultType: 'complete' });
+      expect((await client.get(taskId)).result).toMatchObject(waits);
+      expect(reached(n)).toEqual([]);
+      await resolve(taskId);
+      const ended = await client.ends(taskId);
+      expect(ended).toMatchObject({
+        status: 'completed',
+        result: { content: [{ text: JSON.stringify({ n }) }] },
+      });
+      expect(ended.inputRequests).toBeUndefined();
+      stream.close();
+      // A key without tasks asks in the result of the call.
+      const without = await newKey({ approveHere: true, tasks: false });
+      const { result: again } = await new TasksClient(service, without.key, { ...DECLARED, ...OPENS }).call(
+        'up__echo',
+        { n },
+      );
+      expect(again.resultType).toBe('input_required');
+      expect(reached(n).map(each => each.params.inputResponses)).toEqual([undefined]);
     });
 
     test('a service that stops lets nobody wait', async () => {

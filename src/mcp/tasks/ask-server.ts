@@ -11,11 +11,10 @@ import type { RpcResponse } from '../protocol.ts';
 import { headerValue } from '../schema.ts';
 import type { ClientRequest, McpServices } from '../services.ts';
 import { sendTraced } from '../tracing.ts';
-import { TASKS_EXTENSION } from './declared.ts';
 
 export type AskingServices = Pick<McpServices, 'hub' | 'slots' | 'rations' | 'timeoutMs' | 'tasks'>;
-/** Who asks about a task, and the client's capabilities if they are known. */
-export type Asker = Pick<ClientRequest, 'principal' | 'request' | 'span'> & { capabilities?: Json };
+/** Who asks about a task, and what their client is capable of. */
+export type Asker = Pick<ClientRequest, 'principal' | 'request' | 'span'> & { capabilities: Json };
 
 export interface Question {
   method: 'tasks/get' | 'tasks/update' | 'tasks/cancel';
@@ -64,7 +63,7 @@ export async function askServer<T>(
           cancel,
           ration,
           timeoutMs: Math.min(services.timeoutMs, PATIENCE_MS),
-          capabilities: capabilities ?? { extensions: { [TASKS_EXTENSION]: {} } },
+          capabilities,
           trace,
           headers: () => ({ 'Mcp-Name': headerValue(serverTask.id) }),
         },

@@ -4,6 +4,7 @@
 import { isObject, type JsonObject } from '../../core/wire/json.ts';
 import { cancelTask } from '../../guard/tasks/cancel.ts';
 import type { FoundTask } from '../../store/tasks.ts';
+import { withoutOwn } from '../own-questions.ts';
 import { CODES, ENVELOPE, metaOf, RpcError, type RpcRequest } from '../protocol.ts';
 import type { ClientRequest, McpServices } from '../services.ts';
 import type { Asker } from './ask-server.ts';
@@ -55,7 +56,9 @@ async function tellServer(
   if (method === 'tasks/cancel') return cancel(services, asker, task);
   if (!isObject(inputResponses))
     throw new RpcError(CODES.invalidParams, 'Invalid params: "inputResponses" is an object.');
-  await update(services, asker, task, inputResponses);
+  // A late answer to our own question, which decides nothing, is none of the server's.
+  const theirs = withoutOwn(inputResponses);
+  if (theirs !== null) await update(services, asker, task, theirs);
 }
 
 /** Throws unless the client may ask about tasks now. */

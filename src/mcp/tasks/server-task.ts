@@ -24,7 +24,7 @@ import { type Asker, type AskingServices, askServer, Gone, type Question } from 
 import { asError, holdAnswer } from './final-answer.ts';
 import { type Course, courseIn, type End, endIn } from './server-state.ts';
 
-export type ServerTaskServices = AskingServices & Pick<McpServices, 'learner'>;
+export type ServerTaskServices = AskingServices & Pick<McpServices, 'learner' | 'serverSignIns'>;
 
 const MOST_ID_CHARS = 1024;
 const SILENT = 'The tool server works on it, and could not be asked just now.';

@@ -9,6 +9,8 @@ import { isId } from '../../guard/ids.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { CallOutcome } from '../../store/log/outcomes.ts';
 import { type FoundTask, findTask, findTaskOfCall } from '../../store/tasks.ts';
+import { inputOfTask } from '../approve-here.ts';
+import { elicitsUrl } from '../own-questions.ts';
 import { CODES, RpcError } from '../protocol.ts';
 import { errorResult, refusal } from '../translate.ts';
 import type { Asker } from './ask-server.ts';
@@ -37,6 +39,14 @@ interface Told {
   endedAt: number | null;
 }
 
+/** What is known of a task beside what the store says. */
+interface Beside {
+  /** What its tool server says of it. */
+  course?: Course | null;
+  /** What the person at the client is asked while the call waits. */
+  input?: JsonObject | null;
+}
+
 /** A task as `tasks/get` shows it. Null if there is none, or if it is not this credential's. */
 export async function readTask(
   services: ServerTaskServices,
@@ -45,9 +55,11 @@ export async function readTask(
 ): Promise<JsonObject | null> {
   const { deps } = services.tasks;
   const task = await findOwnTask(deps, asker.principal, taskId);
-  if (task === null || !isAtServer(task)) return task && showTask(deps, task);
+  if (task === null) return null;
+  const input = inputOfTask(services, task, elicitsUrl(asker.capabilities));
+  if (!isAtServer(task)) return showTask(deps, task, { input });
   const course = await courseOf(services, asker, task);
-  if (course !== null) return showTask(deps, task, course);
+  if (course !== null) return showTask(deps, task, { course });
   const ended = await findOwnTask(deps, asker.principal, taskId);
   return ended && showTask(deps, ended);
 }
@@ -86,14 +98,14 @@ function isOf(task: FoundTask, { keyId, sessionId, personId, companys }: Princip
 export async function showTask(
   deps: Deps,
   task: FoundTask,
-  course: Course | null = null,
+  { course = null, input = null }: Beside = {},
 ): Promise<JsonObject | null> {
   const now = deps.now();
   const { status, statusMessage, more, endedAt } =
     course !== null
       ? byServer(course)
       : task.toolCallId === null
-        ? byApproval(task, now)
+        ? byApproval(task, now, input)
         : await byCall(deps, task, task.toolCallId);
   const until = endedAt === null ? task.knownUntil : endedAt + deps.settings.resultsFor;
   if (until <= now && (endedAt !== null || task.toolCallId === null)) return null;
@@ -114,13 +126,20 @@ export async function showTask(
 const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** A task whose call has not begun. */
-function byApproval(task: FoundTask, now: number): Told {
+function byApproval(task: FoundTask, now: number, input: JsonObject | null): Told {
   const { approvalStatus, state, note, expiresAt, resolvedAt, changedAt } = task;
   const endedAt = resolvedAt ?? expiresAt ?? changedAt;
   switch (approvalStatus) {
     case 'pending':
       if ((expiresAt ?? now) <= now) return completed(errorResult(TIMED_OUT), expiresAt ?? endedAt);
-      return { status: 'working', statusMessage: waitsFor(task), endedAt: null };
+      return input === null
+        ? { status: 'working', statusMessage: waitsFor(task), endedAt: null }
+        : {
+            status: 'input_required',
+            statusMessage: waitsFor(task),
+            more: { inputRequests: input },
+            endedAt: null,
+          };
     case 'approved':
       if (state === 'gone') return failed(GONE, Math.max(endedAt, changedAt));
       return {

@@ -4,6 +4,7 @@
 import type { JsonObject } from '../../core/wire/json.ts';
 import { REPEATED, type Verdict } from '../../guard/check/request.ts';
 import type { HeldCall } from '../../guard/tasks/held-calls.ts';
+import { inputOfTask } from '../approve-here.ts';
 import type { KnownTool } from '../known-tool.ts';
 import { metaOf } from '../protocol.ts';
 import type { Waiting } from '../services.ts';
@@ -13,12 +14,12 @@ import { asCreated, findOwnTask, showTask } from './task-state.ts';
 
 /** The answer to a client whose call has become a task. */
 export async function waitingTask(
-  { tasks }: Pick<CallServices, 'tasks'>,
+  services: Pick<CallServices, 'tasks' | 'serverSignIns'>,
   call: Begun,
   verdict: Verdict,
   { connectedTool: { keyId, id } }: KnownTool,
 ): Promise<JsonObject> {
-  const { deps, calls } = tasks;
+  const { deps, calls } = services.tasks;
   const { referenceId = '', expiresAt = deps.now() } = verdict;
   // An earlier call with the same idempotency key is held already.
   if (verdict[REPEATED] !== true) {
@@ -26,7 +27,8 @@ export async function waitingTask(
     calls.hold(referenceId, keyId, held, expiresAt + deps.settings.resultsFor);
   }
   const task = await findOwnTask(deps, call.principal, referenceId);
-  const shown = task === null ? null : await showTask(deps, task);
+  const input = task && inputOfTask(services, task, call.elicitsUrl);
+  const shown = task && (await showTask(deps, task, { input }));
   return shown === null ? pendingResult(verdict) : asCreated(shown);
 }
 
