@@ -28,16 +28,17 @@ export const KNOWN_FOR_MS = DAY;
 const STRIPES = 256;
 
 /**
- * What stands for a key, which belongs to one credential and one surface. A person is the same in all their sessions with a
- * key of Toolgate, as for approvals.
+ * What stands for a key, which belongs to one credential and one surface. Two sessions of a person may be allowed different
+ * things, so that they are two credentials. Each of a company's tokens has a session of its own, and there it is the person.
  */
 export function onceOf(
   { vault }: Pick<Deps, 'vault'>,
   { principal, surface }: Pick<CheckRequest, 'principal' | 'surface'>,
   key: string,
 ): Once {
-  const { keyId, sessionId, personId } = principal;
-  const whose = personId === undefined ? ['session', sessionId ?? ''] : ['person', personId];
+  const { keyId, sessionId, personId, companys } = principal;
+  const isPersons = companys === true && personId !== undefined;
+  const whose = isPersons ? ['person', personId] : ['session', sessionId ?? ''];
   return { digest: vault.idempotencyDigest('key', [keyId, ...whose, surface, key]) };
 }
 

@@ -12,6 +12,7 @@ import { createPolicy, replacePolicy } from '../../../src/guard/check/policies.t
 import { type CheckRequest, REPEATED, type Verdict } from '../../../src/guard/check/request.ts';
 import type { Deps } from '../../../src/guard/deps.ts';
 import { createKey } from '../../../src/guard/keys.ts';
+import { endCall } from '../../../src/guard/tasks/end-call.ts';
 import { openStore, type TestStore } from '../../store/stores.ts';
 import { engines } from '../../support/service.ts';
 import { depsAt } from '../deps.ts';
@@ -122,14 +123,18 @@ for (const engine of await engines()) {
       ];
       for (const each of others) expect(each.toolCallId).not.toBe(first.toolCallId);
       expect((await given('look', 'k')).toolCallId).toBe(first.toolCallId);
-      // Sessions are held apart, and a person is the same in all of theirs.
+      // Sessions are held apart, and a person is the same with all tokens of their company.
       const digest = (more: Partial<CheckRequest['principal']>) => call('look', 'k', of(more)).once?.digest;
       expect(digest({ sessionId: 's1' })).not.toBe(digest({ sessionId: 's2' }));
       expect(digest({ sessionId: 's1' })).not.toBe(digest({}));
-      const person = (sessionId: string, personId: string) => digest({ sessionId, personId });
-      expect(person('s1', 'p1')).toBe(person('s2', 'p1') ?? '');
-      expect(person('s1', 'p1')).not.toBe(person('s1', 'p2'));
-      expect(person('s1', 's2')).not.toBe(digest({ sessionId: 's2' }));
+      expect(digest({ sessionId: 's1', personId: 'p1' })).not.toBe(
+        digest({ sessionId: 's2', personId: 'p1' }),
+      );
+      const company = (sessionId: string, personId: string) =>
+        digest({ sessionId, personId, companys: true });
+      expect(company('s1', 'p1')).toBe(company('s2', 'p1') ?? '');
+      expect(company('s1', 'p1')).not.toBe(company('s1', 'p2'));
+      expect(company('s1', 's2')).not.toBe(digest({ sessionId: 's2' }));
     });
 
     test('a waiting call is repeated until it is answered, and is then judged as the same call again', async () => {
@@ -190,6 +195,22 @@ for (const engine of await engines()) {
       });
       expect(await count('idempotent_calls')).toBe(0);
       expect((await given('look', 'k'))[REPEATED]).toBeUndefined();
+    });
+
+    test('a call that was allowed and not sent is made with the same key', async () => {
+      const first = await given('look', 'k', { surface: 'mcp', tracked: true });
+      const end = { toolCallId: first.toolCallId, durationMs: 0, result: null };
+      await endCall(deps, { ...end, outcome: 'sign_in_needed' });
+      const second = await given('look', 'k', { surface: 'mcp', tracked: true });
+      expect(second[REPEATED]).toBeUndefined();
+      await endCall(deps, { ...end, toolCallId: second.toolCallId, outcome: 'cancelled', unmade: true });
+      const third = await given('look', 'k', { surface: 'mcp', tracked: true });
+      expect(third[REPEATED]).toBeUndefined();
+      await endCall(deps, { ...end, toolCallId: third.toolCallId, outcome: 'upstream_failure' });
+      expect(await given('look', 'k', { surface: 'mcp', tracked: true })).toMatchObject({
+        toolCallId: third.toolCallId,
+        [REPEATED]: true,
+      });
     });
 
     test('equal calls in one group are one, with small and with large arguments', async () => {
