@@ -148,13 +148,18 @@ class KnownCalls {
     seen.add(once.digest);
     const call = this.#calls.get(once.digest);
     if (call === undefined || resumes !== undefined) return new Fresh(request);
-    if (this.#credentials?.live(request, this.#deps.now()) == null) return unauthenticated();
+    const live = this.#credentials?.live(request, this.#deps.now());
+    if (live == null) return unauthenticated();
     if (call.callDigest !== this.#callDigest(request)) return otherCall();
     const verdict: Verdict = JSON.parse(call.verdict);
     if (verdict.decision !== 'pending') return { ...verdict, [REPEATED]: true };
     const { referenceId } = call;
     const isWaiting = referenceId === null ? undefined : this.#waiting.get(referenceId);
-    if (isWaiting) return { ...verdict, [REPEATED]: true };
+    if (isWaiting) {
+      // The key may have lost its tasks meanwhile.
+      const { task, ...plain } = verdict;
+      return { ...plain, ...(task && live.key.tasks === 1 && { task }), [REPEATED]: true };
+    }
     return new Fresh(
       isWaiting === undefined ? request : { ...request, referenceId: request.referenceId ?? referenceId },
     );

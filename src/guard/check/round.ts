@@ -60,7 +60,7 @@ export async function decideCalls(round: Round): Promise<Outcome<Verdict>[]> {
     else if (each.metered !== null && limits === null) results[index] = MOVED;
     else if (question === null || (each.run !== null && !stillApplies(each, each.run)))
       results[index] = LATER;
-    else if (each.request.resumes !== undefined && !(await mayResume(round, each.request.resumes)))
+    else if (each.request.resumes !== undefined && !(await mayResume(round, each.request.resumes, each)))
       results[index] = new NotResumed();
     else {
       if (each.run !== null) each.shadow = shadowByNow(each, each.run);

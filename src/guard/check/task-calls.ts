@@ -36,8 +36,16 @@ interface Tasking {
   executions: ExecutionRecord[] | null;
 }
 
-/** Takes the task whose held call this is. False: it may not be decided. It must be called only if the call is then decided. */
-export async function mayResume({ deps, tx, group: { now } }: Tasking, taskId: string): Promise<boolean> {
+/**
+ * Takes the task whose held call this is. False: it may not be decided. It must be called only if the call is then decided.
+ * A key may have lost its tasks meanwhile: its client is told to repeat the call, so that must stay the only way to make it.
+ */
+export async function mayResume(
+  { deps, tx, group: { now } }: Tasking,
+  taskId: string,
+  { key }: Pick<Case, 'key'>,
+): Promise<boolean> {
+  if (key.tasks !== 1) return false;
   return beginTask(tx, taskId, { processId: deps.processId, now, knownUntil: now + RUNNING_MS });
 }
 

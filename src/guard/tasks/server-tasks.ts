@@ -44,7 +44,8 @@ export async function followTaskOfServer(
 ): Promise<void> {
   const at = now();
   const serverTaskEncrypted = vault.encrypt(JSON.stringify(serverTask), about(toolCallId));
-  const knownUntil = at + Math.min(ttlMs ?? MOST_MS, MOST_MS) + settings.resultsFor;
+  // A server may say any number.
+  const knownUntil = at + Math.ceil(Math.min(ttlMs ?? MOST_MS, MOST_MS)) + settings.resultsFor;
   const { keyId, sessionId, personId = null } = principal;
   const known = { toolCallId, serverTaskEncrypted, changedAt: at, knownUntil };
   const task = await db.transaction({}, async tx => {

@@ -179,6 +179,18 @@ await onEachEngine(store => {
       expect(await task(id)).toMatchObject({ state: 'gone', processId: null, toolCallId: null });
     });
 
+    test('of a key that has lost its tasks is left to its client, who was told to repeat the call', async () => {
+      const g = await guarded();
+      const id = await g.approved();
+      await store.db.run('UPDATE keys SET tasks = 0 WHERE id = $1', [g.keyId]);
+      const before = await entries(g);
+      expect(await g.resume(id)).toBeInstanceOf(NotResumed);
+      expect([await entries(g), (await findApproval(store.db, id))?.spentAt]).toEqual([before, null]);
+      const repeated = await g.verdict();
+      expect(repeated).toMatchObject({ decision: 'allow', freedTask: id });
+      expect(await g.resume(id)).toBeInstanceOf(NotResumed);
+    });
+
     test('spends its approval also where no approval is needed any more', async () => {
       const g = await guarded();
       const id = await g.approved();

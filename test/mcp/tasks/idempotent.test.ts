@@ -2,7 +2,7 @@
 // while that still runs or after its client was lost. And what a tool server that wants keys is sent.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { until } from '../../support/faults.ts';
+import { sql, until } from '../../support/faults.ts';
 import {
   type Answered,
   auditOf,
@@ -184,6 +184,26 @@ for (const engine of await engines()) {
       expect(text(done)).toBe(`did ${n}`);
       expect((await call()).result).toEqual(done.result);
       expect(heard(n).length).toBe(1);
+    });
+
+    test('a waiting call of a key that has lost its tasks is no task any more, and is not made by itself', async () => {
+      const { n, idempotencyKey } = fresh();
+      const made = await service.newKey(RULES);
+      await connect(service, made.keyId, 'up', { transport: 'http', url: upstream.url });
+      const tasks = new TasksClient(service, made.key);
+      const call = () => tasks.call('up__gated', { n }, { idempotencyKey });
+      const { taskId } = (await call()).result;
+      await service.admin('PATCH', `/keys/${made.keyId}`, { tasks: false });
+      expect((await call()).result.structuredContent).toMatchObject({
+        status: 'pending',
+        referenceId: taskId,
+      });
+      await service.admin('POST', `/approvals/${taskId}/resolve`, { action: 'approve' });
+      const state = () =>
+        sql<{ state: string }>(service.databaseUrl, `SELECT state FROM tasks WHERE id = '${taskId}'`);
+      await until('its call is let go', async () => (await state())[0]?.state === 'gone');
+      expect(heard(n)).toEqual([]);
+      expect(text(await call())).toBe(`did ${n}`);
     });
 
     test('a waiting call of a client that knows tasks is the same task', async () => {

@@ -253,6 +253,20 @@ for (const engine of await engines()) {
       expect((await client.get(taskId)).result.result).toEqual({ ...text('done'), resultType: 'complete' });
     });
 
+    test('how long it keeps a task may be any number', async () => {
+      const most = 7 * 24 * 3_600_000;
+      for (const [ttlMs, lasts] of [
+        [1.5, 2],
+        [1e300, most],
+        [-5, most],
+        ['1', most],
+      ]) {
+        server.creates = { ttlMs, pollIntervalMs: -1e9 };
+        const { result, text } = await client.call('up__job', { n: crypto.randomUUID() });
+        expect([result?.ttlMs, result?.pollIntervalMs], text).toEqual([Number(lasts) + 600_000, 5000]);
+      }
+    });
+
     test('a server that cannot be asked keeps the task waiting, and nobody else', async () => {
       const { taskId, n } = await begin();
       const other = await begin();
