@@ -53,9 +53,9 @@ const MUTANTS: Record<string, Mutant> = {
     patches: [
       {
         file: 'src/mcp/forward.ts',
-        find: '? send(services, call, tool, call.onNotification)',
+        find: '? send(services, sent, tool, toolCallId, call.onNotification)',
         replace:
-          '? send(services, call, tool, call.onNotification).catch(() => Bun.sleep(100).then(() => send(services, call, tool, call.onNotification)))',
+          '? send(services, sent, tool, toolCallId, call.onNotification).catch(() => Bun.sleep(100).then(() => send(services, sent, tool, toolCallId, call.onNotification)))',
       },
     ],
   },
