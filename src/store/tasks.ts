@@ -34,6 +34,8 @@ export interface FoundTask extends TaskRecord {
   expiresAt: number | null;
   resolvedAt: number | null;
   approverGroup: string | null;
+  /** When its client cancelled it after the approval; null if it did not. */
+  cancelAskedAt: number | null;
   /** How many people have to approve. */
   votesNeeded: number | null;
   /** Of its call; null while it is not recorded. */
@@ -77,7 +79,7 @@ export function putTask(tx: Transaction, task: TaskRecord): void {
 export async function findTask(db: Queries, id: string): Promise<FoundTask | null> {
   const [row] = await db.all<FoundTask>(
     `SELECT ${COLUMNS}, a.status AS "approvalStatus", a.note, a.expires_at AS "expiresAt", a.resolved_at AS "resolvedAt",
-       a.approver_group AS "approverGroup", a.votes_needed AS "votesNeeded", o.outcome, o.at AS "endedAt",
+       a.approver_group AS "approverGroup", t.cancel_asked_at AS "cancelAskedAt", a.votes_needed AS "votesNeeded", o.outcome, o.at AS "endedAt",
        CASE WHEN e.tool_call_id IS NULL THEN 0 ELSE 1 END AS executing, k.approve_here AS "approveHere"
      FROM tasks t
        LEFT JOIN approvals a ON a.id = t.id
@@ -170,6 +172,17 @@ export async function listWaitingTasks(db: Queries, processId: string): Promise<
     [processId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** Its client does not want the call any more, which was approved and has not begun. False if it is not so. */
+export async function cancelApproved(tx: Transaction, id: string, now: number): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE tasks SET state = 'gone', process_id = NULL, changed_at = $2, cancel_asked_at = $2
+     WHERE id = $1 AND state = 'waiting'
+       AND EXISTS (SELECT 1 FROM approvals a WHERE a.id = tasks.id AND a.status = 'approved')`,
+    [id, now],
+  );
+  return changed === 1;
 }
 
 /** Its client does not want the running call any more. False if it does not run. */

@@ -1,9 +1,10 @@
 // Cancels a task for its client. A question that people are asked is withdrawn: nobody can answer it any more, and the
-// same call asks anew. A call that runs is cancelled by the process that runs it. What has ended stays as it is.
+// same call asks anew; so is an approval whose call has not begun. A call that runs is cancelled by the process that runs it. What has ended stays as it is.
 
 import { findApproval, withdrawQuestion } from '../../store/approvals.ts';
 import { listSubscribers } from '../../store/deliveries.ts';
-import { askToCancel } from '../../store/tasks.ts';
+import { askToCancel, cancelApproved } from '../../store/tasks.ts';
+import { withdrawApproval } from '../../store/usable-approvals.ts';
 import { letDetailsGo, tell } from '../approvals/answer.ts';
 import { votesFor } from '../approvals/votes.ts';
 import type { Deps } from '../deps.ts';
@@ -13,7 +14,11 @@ import { approvalsLock } from '../locks.ts';
 /** Whoever calls this has made sure that the task is the client's. */
 export async function cancelTask(deps: Deps, taskId: string): Promise<void> {
   const { db, now } = deps;
-  if (!(await withdrawn(deps, taskId)) && !(await askToCancel(db, taskId, now()))) return;
+  const isCancelled =
+    (await withdrawn(deps, taskId)) ||
+    (await withdrawnInTime(deps, taskId)) ||
+    (await askToCancel(db, taskId, now()));
+  if (!isCancelled) return;
   // The process that holds the call lets it go, and the one that runs it cancels it.
   db.wake();
   void giveHint(db, 'task', taskId);
@@ -32,4 +37,13 @@ async function withdrawn(deps: Deps, referenceId: string): Promise<boolean> {
   if (approval === null) return false;
   letDetailsGo(deps, approval);
   return true;
+}
+
+/** False if the call has begun, or was never approved. */
+function withdrawnInTime({ db, now }: Deps, taskId: string): Promise<boolean> {
+  return db.transaction({}, async tx => {
+    if (!(await cancelApproved(tx, taskId, now()))) return false;
+    await withdrawApproval(tx, taskId, now());
+    return true;
+  });
 }

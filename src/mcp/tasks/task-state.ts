@@ -127,7 +127,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 
 /** A task whose call has not begun. */
 function byApproval(task: FoundTask, now: number, input: JsonObject | null): Told {
-  const { approvalStatus, state, note, expiresAt, resolvedAt, changedAt } = task;
+  const { approvalStatus, state, note, expiresAt, resolvedAt, changedAt, cancelAskedAt } = task;
   const endedAt = resolvedAt ?? expiresAt ?? changedAt;
   switch (approvalStatus) {
     case 'pending':
@@ -141,6 +141,8 @@ function byApproval(task: FoundTask, now: number, input: JsonObject | null): Tol
             endedAt: null,
           };
     case 'approved':
+      if (cancelAskedAt !== null)
+        return cancelled('The call was cancelled before it was made.', cancelAskedAt);
       if (state === 'gone') return failed(GONE, Math.max(endedAt, changedAt));
       return {
         status: 'working',
@@ -152,11 +154,7 @@ function byApproval(task: FoundTask, now: number, input: JsonObject | null): Tol
     case 'timed_out':
       return completed(errorResult(TIMED_OUT), expiresAt ?? endedAt);
     default:
-      return {
-        status: 'cancelled',
-        statusMessage: 'The call was cancelled before it was approved.',
-        endedAt,
-      };
+      return cancelled('The call was cancelled before it was approved.', endedAt);
   }
 }
 
@@ -181,8 +179,7 @@ async function byCall(deps: Deps, task: FoundTask, toolCallId: string): Promise<
   const endedAt = task.endedAt ?? task.changedAt;
   if (outcome === null) return byDecision(deps, toolCallId, endedAt);
   if (outcome === 'outcome_unknown') return failed(UNKNOWN, endedAt);
-  if (outcome === 'cancelled')
-    return { status: 'cancelled', statusMessage: 'The call was cancelled while it ran.', endedAt };
+  if (outcome === 'cancelled') return cancelled('The call was cancelled while it ran.', endedAt);
   const answer = await deps.results.find(toolCallId, endedAt + deps.settings.resultsFor);
   if (answer === null) return failed(lostAfter(outcome), endedAt);
   if ('result' in answer) return { status: 'completed', more: answer, endedAt };
@@ -199,6 +196,10 @@ async function byDecision(deps: Deps, toolCallId: string, endedAt: number): Prom
   if (entry?.decision === 'deny')
     return completed(errorResult(refusal({ reason: shownEntry(entry).reason })), endedAt);
   return failed(UNKNOWN, endedAt);
+}
+
+function cancelled(statusMessage: string, endedAt: number): Told {
+  return { status: 'cancelled', statusMessage, endedAt };
 }
 
 function completed(result: JsonObject, endedAt: number): Told {

@@ -4,6 +4,7 @@
 import { expect, test } from 'bun:test';
 import { lapse, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import type { Verdict } from '../../../src/guard/check/request.ts';
+import { NotResumed } from '../../../src/guard/check/task-calls.ts';
 import { answers } from '../../../src/guard/tasks/answered.ts';
 import { cancelTask } from '../../../src/guard/tasks/cancel.ts';
 import { endCall, giveUpCall } from '../../../src/guard/tasks/end-call.ts';
@@ -100,6 +101,20 @@ await onEachEngine(store => {
     const events = await store.db.all('SELECT type FROM events WHERE reference_id = $1 ORDER BY id', [id]);
     expect(events).toEqual([{ type: 'approval.created' }, { type: 'approval.resolved' }]);
     expect(await g.waiting()).not.toBe(id);
+  });
+
+  test('cancelled after the approval and before it has begun, it does not begin, and the call asks anew', async () => {
+    const g = await guarded();
+    const id = await g.approved();
+    await cancelTask(g.two, id);
+    const cancelled = { state: 'gone', approvalStatus: 'approved', cancelAskedAt: g.now };
+    expect(await findTask(store.db, id)).toMatchObject(cancelled);
+    expect(await g.resume(id)).toBeInstanceOf(NotResumed);
+    expect(await g.waiting()).not.toBe(id);
+    const denied = await g.waiting({ args: 'denied' });
+    await resolveByOperator(g.one, 'admin', denied, { action: 'deny', grantMs: null });
+    await cancelTask(g.two, denied);
+    expect(await findTask(store.db, denied)).toMatchObject({ cancelAskedAt: null, approvalStatus: 'denied' });
   });
 
   test('it ends in one step with its call, of which the first outcome counts', async () => {
