@@ -361,5 +361,21 @@ for (const engine of await engines()) {
       expect((await client.get(taskId)).result).toEqual(ended);
       expect(server.asked('tasks/get', n)).toHaveLength(3);
     });
+
+    // The last test of this store.
+    test('a process that dies takes nothing along', async () => {
+      const { taskId, n } = await begin();
+      await service.kill();
+      const { databaseUrl, dataDir } = service;
+      const next = await startService({ databaseUrl, dataDir });
+      services.push(next);
+      const after = client.at(next);
+      expect((await after.get(taskId)).result).toMatchObject({ taskId, status: 'working' });
+      server.says.set(n, completed(text('all the same')));
+      expect((await after.get(taskId)).result).toMatchObject({
+        status: 'completed',
+        result: text('all the same'),
+      });
+    });
   });
 }
