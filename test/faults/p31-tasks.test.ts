@@ -18,12 +18,14 @@ import { type Plan, TaskWorld } from './tasks/world.ts';
 
 /** Of all processes, on each engine. */
 const KILLS = sized(5200, 60, 20);
+/** A call of a process that has ended is given up within 10 s; the rest is for a busy machine. */
+const QUIET_MS = 60_000;
 const PLAN: Plan = LONG
-  ? { keys: 40, kills: { replicas: 30, toolServer: 200, clients: 400 } }
-  : { keys: 12, kills: { replicas: 3, toolServer: 15, clients: 20 } };
+  ? { keys: 40, quietMs: QUIET_MS, kills: { replicas: 30, toolServer: 200, clients: 400 } }
+  : { keys: 12, quietMs: QUIET_MS, kills: { replicas: 3, toolServer: 15, clients: 20 } };
 /** At most; a mutant's run ends with the first round in which it is found out. */
 const MUTANT_KILLS = 2000;
-const MUTANT_PLAN: Plan = { keys: 16, kills: { replicas: 12, toolServer: 10, clients: 20 } };
+const MUTANT_PLAN: Plan = { keys: 16, quietMs: 20_000, kills: { replicas: 12, toolServer: 10, clients: 20 } };
 
 interface Mutant {
   engine: Engine;
@@ -54,8 +56,10 @@ const MUTANTS: Record<string, Mutant> = {
       {
         file: 'src/mcp/forward.ts',
         find: '? send(services, sent, tool, toolCallId, call.onNotification)',
-        replace:
-          '? send(services, sent, tool, toolCallId, call.onNotification).catch(() => Bun.sleep(100).then(() => send(services, sent, tool, toolCallId, call.onNotification)))',
+        replace: `? send(services, sent, tool, toolCallId, call.onNotification).catch(async () => {
+          await Bun.sleep(100);
+          return send(services, sent, tool, toolCallId, call.onNotification);
+        })`,
       },
     ],
   },

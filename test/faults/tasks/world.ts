@@ -26,12 +26,12 @@ export interface Kills {
 export interface Plan {
   keys: number;
   kills: Kills;
+  /** How long everything may take to come to its end. */
+  quietMs: number;
 }
 
 /** On average, between two of them. */
 const PAUSES_MS: Kills = { replicas: 300, toolServer: 60, clients: 20 };
-/** A call of a process that has ended is given up within 10 s; the rest is for a busy machine. */
-const QUIET_MS = 60_000;
 
 export interface RoundFound {
   violations: string[];
@@ -73,7 +73,7 @@ export class TaskWorld {
   }
 
   /** The eras of the tool server take turns. */
-  async round({ keys, kills }: Plan): Promise<RoundFound> {
+  async round({ keys, kills, quietMs }: Plan): Promise<RoundFound> {
     const number = this.#rounds++;
     const service = this.#replicas.services[0] as TestService;
     const port = await freePort();
@@ -86,7 +86,7 @@ export class TaskWorld {
     const files = Array.from({ length: CLIENTS }, (_, client) => this.#ordersFor(client, callers));
     const clients = files.map(({ file, notes }) => new Restarted('client.ts', [file, notes]));
     await this.#killAll(kills, toolServer, clients);
-    const late = await this.#settled(clients, callers);
+    const late = await this.#settled(clients, callers, quietMs);
     for (const each of [...clients, toolServer]) await each.end();
     this.#toolKills += toolServer.kills;
     this.#clientKills += clients.reduce((sum, client) => sum + client.kills, 0);
@@ -128,13 +128,13 @@ export class TaskWorld {
   }
 
   /** Everybody is left alone until nothing is under way any more. Returns what never ended. */
-  async #settled(clients: readonly Restarted[], { orders }: Callers): Promise<string[]> {
+  async #settled(clients: readonly Restarted[], { orders }: Callers, withinMs: number): Promise<string[]> {
     this.#people.isThorough = true;
     const keyIds = [...new Set(orders.map(({ keyId }) => keyId))];
     const store = new StoreFromOutside(this.#replicas.databaseUrl);
     try {
-      await until('the clients have ended', () => clients.every(client => client.isOver), QUIET_MS);
-      await until('nothing is under way', async () => (await underWay(store, keyIds)) === 0, QUIET_MS);
+      await until('the clients have ended', () => clients.every(client => client.isOver), withinMs);
+      await until('nothing is under way', async () => (await underWay(store, keyIds)) === 0, withinMs);
       return [];
     } catch (error) {
       return [(error as Error).message];
