@@ -59,6 +59,7 @@ for (const engine of await enginesWhenChanged(
       token?: string;
       capabilities?: Any;
       signal?: AbortSignal;
+      headers?: Record<string, string>;
       at?: TestService;
     }
     const call = (
@@ -152,6 +153,19 @@ for (const engine of await enginesWhenChanged(
       expect(result.content[0].text).toContain('They wrote: "Not today."');
       expect([reached(yes).length, reached(no).length]).toEqual([1, 0]);
       expect((await decisions()).slice(before)).toEqual(['pending', 'pending', 'allow', 'deny']);
+    });
+
+    test('with an idempotency key it is one call from the question to its result', async () => {
+      const n = crypto.randomUUID();
+      const before = (await decisions()).length;
+      const once = { headers: { 'Idempotency-Key': n } };
+      const referenceId = referenceIn(addressIn(await call(n, {}, once)));
+      const answer = call(n, ACCEPTED, once);
+      await resolve(referenceId);
+      for (const { result } of [await answer, await call(n, ACCEPTED, once)])
+        expect(result.content[0].text).toBe(JSON.stringify({ n }));
+      expect(reached(n)).toHaveLength(1);
+      expect((await decisions()).slice(before)).toEqual(['pending', 'allow']);
     });
 
     test('whoever hangs up while waiting spends nothing', async () => {

@@ -1,7 +1,8 @@
-// How long a call waits for the person at a client, with a clock that the test turns.
+// Our own questions to the person at a client: what is taken out of their answers, and how long a call waits for them, with a
+// clock that the test turns.
 
 import { afterEach, expect, jest, test } from 'bun:test';
-import { forAWhile } from '../../src/mcp/own-questions.ts';
+import { forAWhile, takeOwnAnswers, withoutOwn } from '../../src/mcp/own-questions.ts';
 
 afterEach(() => {
   jest.useRealTimers();
@@ -39,4 +40,17 @@ test('whoever is told, or is not wanted any more, waits no longer and leaves not
   expect(await begun(cancel.signal).answer).toBe(false);
   expect([told.seen.stopped, cancelled.seen.stopped]).toEqual([1, 1]);
   expect(jest.getTimerCount()).toBe(0);
+});
+
+test('what is for us is taken out of the answers to a tool server, and the rest is left as it is', () => {
+  const theirs = { q: { action: 'accept', content: { 'toolgate/approval': 1 } } };
+  const ours = { 'toolgate/approval': { action: 'accept' }, 'toolgate/sign-in': 5 };
+  expect(withoutOwn({ ...theirs, ...ours })).toEqual(theirs);
+  expect(withoutOwn(ours)).toBeNull();
+  const taken = takeOwnAnswers({ name: 'a', requestState: 's', inputResponses: { ...theirs, ...ours } });
+  expect(taken).toEqual({
+    params: { name: 'a', requestState: 's', inputResponses: theirs },
+    answers: { approval: 'accept', signIn: 'refuse' },
+  });
+  expect(takeOwnAnswers({ inputResponses: theirs })).toBeNull();
 });
