@@ -2,9 +2,10 @@
 // long it is known.
 
 import { expect, test } from 'bun:test';
-import { lapse, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
+import { lapse, resolveByLink, resolveByOperator } from '../../../src/guard/approvals/approvals.ts';
 import type { Verdict } from '../../../src/guard/check/request.ts';
 import { NotResumed } from '../../../src/guard/check/task-calls.ts';
+import { mintToken } from '../../../src/guard/secrets.ts';
 import { answers } from '../../../src/guard/tasks/answered.ts';
 import { cancelTask } from '../../../src/guard/tasks/cancel.ts';
 import { endCall, giveUpCall } from '../../../src/guard/tasks/end-call.ts';
@@ -93,11 +94,14 @@ await onEachEngine(store => {
   test('cancelled while people are asked, its question is withdrawn, and the same call asks anew', async () => {
     const g = await guarded();
     const id = await g.waiting();
+    const { token, hash } = mintToken('approval');
+    await store.db.run('UPDATE approvals SET token_hash = $2 WHERE id = $1', [id, hash]);
     await cancelTask(g.two, id);
     await cancelTask(g.two, id);
     expect(await findTask(store.db, id)).toMatchObject({ approvalStatus: 'withdrawn', resolvedAt: g.now });
     const answer = { action: 'approve' as const, grantMs: null };
     expect(await refusal(resolveByOperator(g.one, 'admin', id, answer))).toMatchObject({ code: 'conflict' });
+    expect(await refusal(resolveByLink(g.one, token, answer))).toMatchObject({ code: 'gone' });
     const events = await store.db.all('SELECT type FROM events WHERE reference_id = $1 ORDER BY id', [id]);
     expect(events).toEqual([{ type: 'approval.created' }, { type: 'approval.resolved' }]);
     expect(await g.waiting()).not.toBe(id);
