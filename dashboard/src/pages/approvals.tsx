@@ -2,16 +2,19 @@
 // three is shown, or which approval.
 
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { useLocation, useRoute } from 'preact-iso';
 import { Page } from '../components/page.tsx';
 import { lazy } from '../lazy.ts';
+import { useGet } from '../load.ts';
 import { pending } from '../pending.ts';
+import type { UnknownCall } from '../resources.ts';
 import { NotifyChoice } from './approvals/notify-choice.tsx';
-import { UnknownCalls } from './approvals/unknown.tsx';
 import { Waiting } from './approvals/waiting.tsx';
 
 const Grants = lazy(() => import('./approvals/grants.tsx').then(({ Grants }) => Grants));
 const History = lazy(() => import('./approvals/history.tsx').then(({ History }) => History));
+const UnknownCalls = lazy(() => import('./approvals/unknown.tsx').then(({ UnknownCalls }) => UnknownCalls));
 const OneApproval = lazy(() => import('./approvals/one.tsx').then(({ OneApproval }) => OneApproval));
 
 const VIEWS: Record<string, () => ComponentChildren> = {
@@ -39,10 +42,23 @@ function Lists() {
         <Tab view="history" current={view} name="History" />
         <Tab view="grants" current={view} name="Grants" />
       </nav>
-      {view !== 'grants' && <UnknownCalls />}
+      {view !== 'grants' && <Unknown />}
       {(VIEWS[view] ?? VIEWS['waiting'])?.()}
     </Page>
   );
+}
+
+/** No live event tells of a call of which it is not known whether it ran. */
+const AGAIN_MS = 15_000;
+
+/** What shows them is loaded when there are any, which is rare. */
+function Unknown() {
+  const { data, reload } = useGet<{ calls: UnknownCall[] }>('/calls', { outcome: 'unknown' });
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return data?.calls[0] && <UnknownCalls calls={data.calls} reload={reload} />;
 }
 
 interface TabProps {

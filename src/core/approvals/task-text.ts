@@ -2,14 +2,9 @@
 // about instead of waiting.
 
 import type { ListedApproval, WholeApproval } from '../api/resources.ts';
+import type { Tasked } from './runs-on-approval.ts';
 
 type Task = NonNullable<ListedApproval['task']>;
-/** An approval and its task, if it has one. */
-interface Tasked {
-  status: ListedApproval['status'];
-  task?: Task | undefined;
-}
-
 type Outcome = NonNullable<NonNullable<WholeApproval['freed']>['forwarded']>['outcome'];
 
 /** What came back of a call that was forwarded. */
@@ -43,10 +38,6 @@ export function taskText({
       return task.outcome === null ? 'not allowed any more, so it was not made' : OUTCOMES[task.outcome];
   }
 }
-
-/** What whoever approves has to know: the call is made then, without a further step of the agent. Null where it is not. */
-export const runsOnApproval = ({ status, task }: Tasked): string | null =>
-  status === 'pending' && task?.state === 'held' ? 'Once it is approved, this call is made at once.' : null;
 
 /** Whether something is still to come by itself. */
 export const isTaskUnderWay = (task: Task | undefined): boolean =>

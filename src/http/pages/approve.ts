@@ -4,7 +4,7 @@
 
 import { z } from 'zod';
 import { RESOLUTIONS } from '../../core/approvals/approval.ts';
-import { runsOnApproval } from '../../core/approvals/task-text.ts';
+import { runsOnApproval } from '../../core/approvals/runs-on-approval.ts';
 import { GuardError } from '../../core/errors.ts';
 import { findQuestion, linkAnswerer, type Question, resolveByLink } from '../../guard/approvals/approvals.ts';
 import { contextOf } from '../../guard/approvals/context.ts';

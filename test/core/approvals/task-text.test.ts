@@ -2,7 +2,8 @@
 
 import { expect, test } from 'bun:test';
 import type { ListedApproval } from '../../../src/core/api/resources.ts';
-import { runsOnApproval, taskText } from '../../../src/core/approvals/task-text.ts';
+import { runsOnApproval } from '../../../src/core/approvals/runs-on-approval.ts';
+import { taskText } from '../../../src/core/approvals/task-text.ts';
 
 type Task = NonNullable<ListedApproval['task']>;
 

@@ -1,32 +1,17 @@
 // Calls of which nobody knows whether they ran: they were forwarded, and what became of them was not learned. Whoever has
 // found out says so here, which settles them.
 
-import { useEffect } from 'preact/hooks';
 import { Panel } from '../../components/page.tsx';
-import { Problem } from '../../components/states.tsx';
-import { type Column, More, Table } from '../../components/table.tsx';
+import { type Column, Table } from '../../components/table.tsx';
 import { Named, Time, Tool } from '../../components/text.tsx';
-import { useLive } from '../../live.ts';
-import { useList } from '../../load.ts';
 import { keyName } from '../../names.ts';
 import type { UnknownCall } from '../../resources.ts';
 import { mayResolve } from '../../session.ts';
 import { addressOf } from '../audit/filters.ts';
 import { Settle } from './settle.tsx';
 
-/** No live event tells of such a call. */
-const AGAIN_MS = 15_000;
-
-/** Nothing if there are none. */
-export function UnknownCalls() {
-  const { data, error, reload, more } = useList<UnknownCall>('/calls', 'calls', { outcome: 'unknown' });
-  useLive({ gap: reload });
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [reload]);
-  if (data === undefined) return <Problem error={error} retry={reload} />;
-  if (data.length === 0) return null;
+/** The newest of them; older ones follow as these are settled. */
+export function UnknownCalls({ calls, reload }: { calls: UnknownCall[]; reload: () => void }) {
   return (
     <Panel title="Not known whether they ran">
       <p>
@@ -37,10 +22,9 @@ export function UnknownCalls() {
       <Table
         caption="Calls of which it is not known whether they ran"
         columns={mayResolve.value ? [...COLUMNS, settling(reload)] : COLUMNS}
-        rows={data}
+        rows={calls}
         keyOf={call => call.toolCallId}
       />
-      <More more={more} />
     </Panel>
   );
 }

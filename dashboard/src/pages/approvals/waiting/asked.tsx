@@ -1,6 +1,6 @@
 // What is asked, on a card: what the call would do, who asks, and how much time is left.
 
-import { runsOnApproval } from '../../../../../src/core/approvals/task-text.ts';
+import { runsOnApproval } from '../../../../../src/core/approvals/runs-on-approval.ts';
 import { askerName } from '../../../../../src/core/text/surface.ts';
 import { now } from '../../../clock.ts';
 import { Bar } from '../../../components/bar.tsx';
