@@ -102,8 +102,6 @@ export interface Verdict {
   latencyMs: number;
   /** Set for a call that waits, if it is a task now: its arguments are to be held. */
   task?: true;
-  /** Of a task: since when people are asked, and the group of operators who are; null: every approver. */
-  asked?: { group: string | null; at: number };
   /** Set for a call that is allowed, if a task waited for the approval that freed it. The task now ends as this call does. */
   freedTask?: string;
   /** Set if it is recorded that the call is forwarded. Its end has to be recorded too (guard/tasks/end-call.ts). */

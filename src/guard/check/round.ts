@@ -182,7 +182,7 @@ async function decideAsking(round: Round, calls: AskingCalls, each: Case, asking
     result: {
       ...verdict,
       ...waiting(calls, asking, { ...question, whyNotFreed }),
-      ...asTask(round, each, asking, before, question),
+      ...asTask(round, each, before, question),
     },
     beforeAnswer: holdDetails(round, calls, each, asking, question),
   };

@@ -11,7 +11,6 @@ import { type RepeatedApproval, spendApproval } from '../../store/usable-approva
 import type { Deps } from '../deps.ts';
 import type { Case, Group } from './cases.ts';
 import type { Made } from './follow-run.ts';
-import type { Asking } from './freeing.ts';
 import type { CheckRequest, Verdict } from './request.ts';
 
 /** How long a task is known at least while its call runs. When the call ends, the end of its time is set anew. */
@@ -102,7 +101,6 @@ export function writeExecutions({ tx, executions }: Tasking): void {
 export function asTask(
   { deps, tx, group }: Tasking,
   { request, key }: Case,
-  { rule }: Asking,
   before: RepeatedApproval | null,
   { referenceId, expiresAt }: { referenceId: string; expiresAt: number },
 ): Partial<Verdict> {
@@ -128,5 +126,5 @@ export function asTask(
     changedAt: group.now,
     knownUntil: expiresAt + deps.settings.resultsFor,
   });
-  return { ...here, task: true, asked: { group: rule.approvers?.group ?? null, at: createdAt } };
+  return { ...here, task: true };
 }

@@ -125,8 +125,10 @@ describe('one service that starts again', () => {
 
   test('an approved call that finds no place waits for one', async () => {
     const runs = await running(client());
-    const task = await asked(client());
-    await approve(service, task);
+    const [task, cancelled] = [await asked(client()), await asked(client())];
+    for (const each of [task, cancelled]) await approve(service, each);
+    await client().cancel(cancelled.taskId);
+    expect((await client().get(cancelled.taskId)).result.status).toBe('cancelled');
     const { status, statusMessage } = (await client().get(task.taskId)).result;
     expect([status, statusMessage]).toEqual([
       'working',
@@ -135,7 +137,8 @@ describe('one service that starts again', () => {
     runs.goOn();
     for (const { taskId } of [runs, task])
       expect(await client().ends(taskId)).toMatchObject({ status: 'completed' });
-    expect(ranWith(task.n)).toBe(1);
+    expect([ranWith(task.n), ranWith(cancelled.n)]).toEqual([1, 0]);
+    expect((await asked(client(), cancelled.n)).taskId).not.toBe(cancelled.taskId);
   });
 
   test('a result that is too large to be held says so, and the call has run', async () => {
