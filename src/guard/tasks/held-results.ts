@@ -15,11 +15,20 @@ const MISSING_MS = 60_000;
 /** As JSON-RPC has it: what the call came back with, or why it failed. */
 export type FinalAnswer = { result: JsonObject } | { error: JsonObject };
 
+/** Waits until there is room, and time, to read so many bytes for whoever asks. */
+export type Admit = (bytes: number) => Promise<void>;
+
+/** An answer, and how many bytes it is held as. */
+interface Read {
+  answer: FinalAnswer;
+  bytes: number;
+}
+
 type Storing = Pick<Exchanging, 'db' | 'vault' | 'now' | 'mayGive'>;
 
 export class HeldResults {
   /** By the id of the call. */
-  readonly #holding: Holding<Entry, FinalAnswer>;
+  readonly #holding: Holding<Entry, Read>;
 
   /**
    * `limit` is in bytes, for all answers together; where there is no room, the oldest of the key that takes most goes. `mayGive` says whether the
@@ -46,9 +55,16 @@ export class HeldResults {
     return isSmall;
   }
 
-  /** Null if no replica holds it. `until` is the end of its time, as the store has it. */
-  find(toolCallId: string, until: number): Promise<FinalAnswer | null> {
-    return this.#holding.find(toolCallId, until);
+  /**
+   * Null if no replica holds it. `until` is the end of its time, as the store has it. It may be large, and whoever asks may
+   * ask for it often and read slowly: `admit` is waited for before it is read.
+   */
+  async find(toolCallId: string, until: number, admit: Admit = async () => {}): Promise<FinalAnswer | null> {
+    const here = this.#holding.here(toolCallId)?.bytes.length;
+    if (here !== undefined) await admit(here);
+    const found = await this.#holding.find(toolCallId, until);
+    if (found !== null && here === undefined) await admit(found.bytes);
+    return found?.answer ?? null;
   }
 
   /** Lets go what has expired. It may be called at any time. */
@@ -62,14 +78,18 @@ export class HeldResults {
   }
 }
 
-function read(bytes: Uint8Array): FinalAnswer {
+function read(bytes: Uint8Array): Read {
+  return { answer: answerIn(bytes), bytes: bytes.length };
+}
+
+function answerIn(bytes: Uint8Array): FinalAnswer {
   const answer = parseJsonBytes(bytes);
   if (isObject(answer) && isObject(answer['result'])) return { result: answer['result'] };
   if (isObject(answer) && isObject(answer['error'])) return { error: answer['error'] };
   throw new Error('what is held under the id of a call is no answer');
 }
 
-const entryOf = (_: FinalAnswer, bytes: Uint8Array, until: number): Entry => ({
+const entryOf = (_: Read, bytes: Uint8Array, until: number): Entry => ({
   bytes,
   beside: null,
   until,

@@ -14,7 +14,11 @@ import { sendTraced } from '../tracing.ts';
 
 export type AskingServices = Pick<McpServices, 'hub' | 'slots' | 'rations' | 'timeoutMs' | 'tasks'>;
 /** Who asks about a task, and what their client is capable of. */
-export type Asker = Pick<ClientRequest, 'principal' | 'request' | 'span'> & { capabilities: Json };
+export interface Asker extends Pick<ClientRequest, 'principal' | 'request' | 'span'> {
+  capabilities: Json;
+  /** Counts what the answer has of the key's share. Whoever listens has none: messages are counted one by one. */
+  ration?: AnswerRation;
+}
 
 export interface Question {
   method: 'tasks/get' | 'tasks/update' | 'tasks/cancel';
@@ -30,7 +34,7 @@ const PATIENCE_MS = 15_000;
 /** Does `use` with the answer, which counts for the key until that is done. */
 export async function askServer<T>(
   services: AskingServices,
-  { principal, request, span, capabilities }: Asker,
+  { principal, request, span, capabilities, ration: ofAnswer }: Asker,
   task: FoundTask,
   { method, params }: Question,
   use: (response: RpcResponse, serverTask: ServerTask, ration: AnswerRation) => Promise<T>,
@@ -48,7 +52,7 @@ export async function askServer<T>(
         retryAfter: 1,
       },
     );
-  const ration = services.rations.answer(principal.keyId);
+  const ration = ofAnswer ?? services.rations.answer(principal.keyId);
   const cancel = new AbortController();
   // A client that listens asks many times with one request, so that nothing of this may stay with its signal.
   const stop = () => cancel.abort();
@@ -73,7 +77,7 @@ export async function askServer<T>(
   } finally {
     request.signal.removeEventListener('abort', stop);
     free();
-    ration.free();
+    if (ofAnswer === undefined) ration.free();
   }
 }
 

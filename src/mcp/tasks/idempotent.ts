@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../../core/wire/json.ts';
 import type { Deps } from '../../guard/deps.ts';
-import type { FinalAnswer } from '../../guard/tasks/held-results.ts';
+import type { Admit, FinalAnswer } from '../../guard/tasks/held-results.ts';
 import { findExecution } from '../../store/executions.ts';
 import { findOutcome } from '../../store/log/outcomes.ts';
 import { CallCancelled } from '../forward.ts';
@@ -23,12 +23,16 @@ const AT_SERVER = Symbol('at the server');
 /** The answer to a call that was made before. `toolCallId` is the id of that one. */
 export async function answerAgain(
   { tasks: { deps, runs }, maxMs }: CallServices,
-  { principal, modern, tasks, hungUp }: Begun,
+  { principal, modern, tasks, hungUp, ration, cancel }: Begun,
   toolCallId: string,
 ): Promise<JsonObject> {
   const end = performance.now() + maxMs;
+  const admit = async (bytes: number) => {
+    await ration.grow(bytes, hungUp ?? cancel.signal);
+    await ration.turn(bytes);
+  };
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    const answer = await answerOf(deps, toolCallId);
+    const answer = await answerOf(deps, toolCallId, admit);
     if (answer === AT_SERVER && tasks) return createdTask(deps, principal, toolCallId);
     if (typeof answer !== 'symbol') return told(answer, modern);
     if (hungUp?.aborted) throw new CallCancelled(CODES.internal, 'The client has gone.');
@@ -40,6 +44,7 @@ export async function answerAgain(
 async function answerOf(
   deps: Deps,
   toolCallId: string,
+  admit: Admit,
 ): Promise<FinalAnswer | typeof RUNS | typeof AT_SERVER> {
   // Its outcome is recorded in the transaction that ends the execution, so it is read after it.
   const execution = await findExecution(deps.db, toolCallId);
@@ -48,7 +53,7 @@ async function answerOf(
   if (ended === null) return failed(UNKNOWN);
   if (ended.outcome === 'outcome_unknown') return failed(UNKNOWN);
   const until = ended.at + deps.settings.resultsFor;
-  const held = until > deps.now() ? await deps.results.find(toolCallId, until) : null;
+  const held = until > deps.now() ? await deps.results.find(toolCallId, until, admit) : null;
   return held ?? failed(LOST);
 }
 

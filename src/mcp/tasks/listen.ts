@@ -45,11 +45,11 @@ export async function listenToTasks(
       const task = await find(taskId);
       return task !== null && (isAtServer(task) || (await readTask(services, asker, taskId)) !== null);
     },
-    async read(taskId) {
+    async read(taskId, admit) {
       const task = await find(taskId);
       // A tool server is not asked more often for a client that listens than for one that asks.
       if (task !== null && isAtServer(task)) await countRequest(services, asker.principal.keyId);
-      return readTask(services, asker, taskId);
+      return readTask(services, asker, taskId, admit);
     },
   });
 }

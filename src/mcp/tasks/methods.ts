@@ -28,7 +28,7 @@ export async function answerAboutTask(
   const { taskId } = params;
   if (typeof taskId !== 'string')
     throw new RpcError(CODES.invalidParams, 'Invalid params: "taskId" is a string.');
-  const asker = askerOf(asked, params);
+  const asker = { ...askerOf(asked, params), ration: asked.ration };
   const task =
     method === 'tasks/get' ? null : await findOwnTask(services.tasks.deps, asker.principal, taskId);
   if (task !== null && isAtServer(task)) {

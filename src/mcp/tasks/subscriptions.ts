@@ -8,6 +8,7 @@ import type { Principal } from '../../guard/credentials.ts';
 import type { AnswerRation } from '../../guard/rations/answer-ration.ts';
 import { STREAM_HEADERS } from '../../guard/rations/event-writer.ts';
 import { type Paced, pacedBody } from '../../guard/rations/paced-body.ts';
+import type { Admit } from '../../guard/tasks/held-results.ts';
 import { type Id, notificationMessage, resultMessage } from '../protocol.ts';
 import type { TaskWatch } from './task-watch.ts';
 
@@ -23,7 +24,7 @@ const ENDED = ['completed', 'failed', 'cancelled'];
 export interface OwnTasks {
   isKnown: (taskId: string) => Promise<boolean>;
   /** What tasks/get would answer, without `resultType`; null: there is no such task. */
-  read: (taskId: string) => Promise<JsonObject | null>;
+  read: (taskId: string, admit: Admit) => Promise<JsonObject | null>;
 }
 
 /** What is needed of the request of a client that listens. */
@@ -180,7 +181,23 @@ class Subscription {
   async #news(taskId: string): Promise<Paced | null> {
     this.#changed.delete(taskId);
     if (!this.#tasks.has(taskId)) return null;
-    const task = await this.#own.read(taskId).catch(unlessBusy);
+    const { ration, request } = this.#asked;
+    // What is read counts until it has become a message, which counts until the client has read it.
+    let admitted = 0;
+    const admit = async (bytes: number) => {
+      admitted += bytes;
+      await ration.grow(bytes, request.signal);
+      await ration.turn(bytes);
+    };
+    try {
+      return await this.#stateOf(taskId, admit);
+    } finally {
+      ration.shrink(admitted);
+    }
+  }
+
+  async #stateOf(taskId: string, admit: Admit): Promise<Paced | null> {
+    const task = await this.#own.read(taskId, admit).catch(unlessBusy);
     if (task === undefined) return null;
     if (task === null) {
       this.#forget(taskId);

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../core/wire/json.ts';
 import type { Principal } from '../../guard/credentials.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { isId } from '../../guard/ids.ts';
+import type { Admit } from '../../guard/tasks/held-results.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { CallOutcome } from '../../store/log/outcomes.ts';
 import { type FoundTask, findTask, findTaskOfCall } from '../../store/tasks.ts';
@@ -45,6 +46,7 @@ interface Beside {
   course?: Course | null;
   /** What the person at the client is asked while the call waits. */
   input?: JsonObject | null;
+  admit?: Admit;
 }
 
 /** A task as `tasks/get` shows it. Null if there is none, or if it is not this credential's. */
@@ -52,16 +54,29 @@ export async function readTask(
   services: ServerTaskServices,
   asker: Asker,
   taskId: string,
+  admit = admitFor(services, asker),
 ): Promise<JsonObject | null> {
   const { deps } = services.tasks;
   const task = await findOwnTask(deps, asker.principal, taskId);
   if (task === null) return null;
   const input = inputOfTask(services, task, elicitsUrl(asker.capabilities));
-  if (!isAtServer(task)) return showTask(deps, task, { input });
+  if (!isAtServer(task)) return showTask(deps, task, { input, admit });
   const course = await courseOf(services, asker, task);
   if (course !== null) return showTask(deps, task, { course });
   const ended = await findOwnTask(deps, asker.principal, taskId);
-  return ended && showTask(deps, ended);
+  return ended && showTask(deps, ended, { admit });
+}
+
+/** A result counts for the key until its client has read it. */
+function admitFor(
+  { rations }: Pick<ServerTaskServices, 'rations'>,
+  { principal, request, ration }: Asker,
+): Admit {
+  const turns = ration ?? rations.answer(principal.keyId);
+  return async bytes => {
+    await ration?.grow(bytes, request.signal);
+    await turns.turn(bytes);
+  };
 }
 
 /** What a client is told whose call has become a task. */
@@ -98,7 +113,7 @@ function isOf(task: FoundTask, { keyId, sessionId, personId, companys }: Princip
 export async function showTask(
   deps: Deps,
   task: FoundTask,
-  { course = null, input = null }: Beside = {},
+  { course = null, input = null, admit }: Beside = {},
 ): Promise<JsonObject | null> {
   const now = deps.now();
   const { status, statusMessage, more, endedAt } =
@@ -106,7 +121,7 @@ export async function showTask(
       ? byServer(course)
       : task.toolCallId === null
         ? byApproval(task, now, input)
-        : await byCall(deps, task, task.toolCallId);
+        : await byCall(deps, task, task.toolCallId, admit);
   const until = endedAt === null ? task.knownUntil : endedAt + deps.settings.resultsFor;
   if (until <= now && (endedAt !== null || task.toolCallId === null)) return null;
   const answeredAt = task.approvalStatus === 'timed_out' ? 0 : (task.resolvedAt ?? 0);
@@ -172,7 +187,12 @@ function byServer({ inputRequests, ...course }: Course): Told {
 }
 
 /** A task whose call was decided, and perhaps made. */
-async function byCall(deps: Deps, task: FoundTask, toolCallId: string): Promise<Told> {
+async function byCall(
+  deps: Deps,
+  task: FoundTask,
+  toolCallId: string,
+  admit: Admit | undefined,
+): Promise<Told> {
   const { outcome, executing } = task;
   if (outcome === null && executing === 1)
     return { status: 'working', statusMessage: 'The call is being made.', endedAt: null };
@@ -180,7 +200,7 @@ async function byCall(deps: Deps, task: FoundTask, toolCallId: string): Promise<
   if (outcome === null) return byDecision(deps, toolCallId, endedAt);
   if (outcome === 'outcome_unknown') return failed(UNKNOWN, endedAt);
   if (outcome === 'cancelled') return cancelled('The call was cancelled while it ran.', endedAt);
-  const answer = await deps.results.find(toolCallId, endedAt + deps.settings.resultsFor);
+  const answer = await deps.results.find(toolCallId, endedAt + deps.settings.resultsFor, admit);
   if (answer === null) return failed(lostAfter(outcome), endedAt);
   if ('result' in answer) return { status: 'completed', more: answer, endedAt };
   const { message } = answer.error;

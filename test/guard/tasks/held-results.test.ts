@@ -66,6 +66,19 @@ describe('one process', () => {
     expect(await results.find(newId(), END)).toBeNull();
   });
 
+  test('it is read only once whoever asks has room and time for so many bytes', async () => {
+    const results = holder();
+    const [id, large] = [newId(), ofBytes(100_000)];
+    results.hold(id, KEY, large, END);
+    const asked: number[] = [];
+    const admit = async (bytes: number) => void asked.push(bytes);
+    expect(await results.find(id, END, admit)).toEqual(large);
+    expect(asked).toEqual([100_000]);
+    const gone = () => Promise.reject(new Error('gone'));
+    expect(await results.find(id, END, gone).catch(error => error.message)).toBe('gone');
+    expect(await results.find(newId(), END, gone)).toBeNull();
+  });
+
   test('they are overwritten at their end, when another takes their place, and when the service stops', async () => {
     const results = holder();
     const [first, second, third] = [newId(), newId(), newId()];

@@ -2,10 +2,20 @@
 // often as wanted; denied, timed out and cancelled it says so; and nobody else learns that it exists.
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createConnection } from 'node:net';
 import { Canaries, searchFor } from '../../faults/canaries.ts';
 import { sql, until } from '../../support/faults.ts';
-import { auditOf, connect, error, type Heard, outcomesOf, RecordingUpstream } from '../../support/mcp.ts';
-import { type Engine, engines, startService, type TestService } from '../../support/service.ts';
+import {
+  auditOf,
+  connect,
+  envelope,
+  error,
+  type Heard,
+  META,
+  outcomesOf,
+  RecordingUpstream,
+} from '../../support/mcp.ts';
+import { ADMIN_TOKEN, type Engine, engines, startService, type TestService } from '../../support/service.ts';
 import { DECLARED, TasksClient } from '../../support/tasks.ts';
 
 const TOOLS = ['echo', 'open'].map(name => ({ name, inputSchema: { type: 'object' } }));
@@ -18,14 +28,25 @@ const RESULTS = [{ tool: 'up__*', hide: { pattern: 'SECRET-[0-9]+', as: 'secret'
 const upstream = new RecordingUpstream({
   tools: TOOLS,
   onCall: heard => {
-    const { n, fails, says, waits } = heard.params.arguments;
+    const { n, fails, says, times = 1, waits } = heard.params.arguments;
     if (waits === true) return new Promise(() => {});
-    return fails === true ? error(heard, -32000, 'no') : said(says ?? `did ${n}`);
+    return fails === true ? error(heard, -32000, 'no') : said(says?.repeat(times) ?? `did ${n}`);
   },
 });
 const said = (text: string) => ({ content: [{ type: 'text', text }] });
 const callsWith = (n: string): Heard[] => upstream.calls.filter(each => each.params.arguments?.n === n);
 afterAll(() => upstream.stop());
+
+/** A tasks/get as it is sent over a plain connection. */
+function aboutTask(taskId: string): { path: string; headers: string; body: string } {
+  const params = { taskId, _meta: envelope({ [`${META}clientCapabilities`]: DECLARED }) };
+  const headers = `Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tasks/get\r\nMcp-Name: ${taskId}\r\n`;
+  return {
+    path: '/mcp',
+    headers,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params }),
+  };
+}
 
 const DENIED = (note: string) =>
   `Blocked by policy: A person denied this call. They wrote: "${note}" Do not retry this call.`;
@@ -105,6 +126,30 @@ describe.each(await engines())('%s', (engine: Engine) => {
       status: 'failed',
       error: { code: -32000, message: 'no' },
     });
+  });
+
+  test('a result counts for its key until whoever asked for it has read it', async () => {
+    const chars = 4_000_000;
+    const { taskId } = await asked({ says: 'x'.repeat(100), times: chars / 100 });
+    await answer(taskId, 'approve');
+    await client.ends(taskId);
+    const heldBytes = async () => {
+      const { text } = await service.json('GET', '/metrics', ADMIN_TOKEN);
+      return Number(/^toolgate_held_bytes\{by="answers"\} (\d+)/m.exec(text)?.[1]);
+    };
+    await until('it is read', async () => (await heldBytes()) === 0);
+    const { hostname, port } = new URL(service.url);
+    const { path, headers, body } = aboutTask(taskId);
+    const sent = `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${key}\r\n${headers}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    // They read nothing: some are answered, and the others wait for their turn.
+    const sockets = Array.from({ length: 8 }, () => createConnection(Number(port), hostname).pause());
+    for (const socket of sockets) socket.on('error', () => {}).write(sent);
+    await until('what they do not read counts', async () => (await heldBytes()) > 2 * chars);
+    expect(await heldBytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
+    for (const socket of sockets) socket.destroy();
+    await until('it is given back', async () => (await heldBytes()) === 0);
+    expect((await client.get(taskId)).text.length).toBeGreaterThan(chars);
+    await until('it is read', async () => (await heldBytes()) === 0);
   });
 
   test('a denied call, and one that nobody answered, end with an error result', async () => {
