@@ -1,12 +1,12 @@
 // P25: the details of a call are seen by whoever may answer it, until it ends, and by nobody else. Calls of three kinds of
 // rules are held on one replica and looked at from every seat on every replica: operators of all roles and groups, the
 // admin token, links with and without a sign-in, agents. A user of the database listens meanwhile, repeats what was asked
-// and forges questions. Then calls are answered, lapse, and the process that judged them is killed. The mutants answer
+// and forges questions. Then calls are answered, lapse, and the process that judged them is killed. Results of tasks are
+// looked at in the same way by the credential that made the call and by others (task-seats.ts). The mutants answer
 // whoever asks, answer twice, answer too late, show details to everybody, keep them for too long, or let people approve
 // what they were not shown.
 
 import { expect, test } from 'bun:test';
-import { SQL } from 'bun';
 import { DETAILS_GONE } from '../../src/core/approvals/details.ts';
 import type { Rule } from '../../src/core/policy/policy.ts';
 import { DETAILS } from '../../src/guard/exchange/kinds.ts';
@@ -20,15 +20,16 @@ import type { Patch } from '../support/mutant.ts';
 import { LONG } from '../support/need.ts';
 import { ADMIN_TOKEN, type Engine, startService, type TestService } from '../support/service.ts';
 import { enginesWhenChanged, whenChanged } from '../support/when-changed.ts';
+import { Snoop } from './snoop.ts';
+import { seatsOfTasks } from './task-seats.ts';
 
 const ROUNDS = LONG ? 10 : 1;
-const CHANNEL = 'toolgate_wake';
 /** As all test services have it. */
 const VAULT = new Vault(new Uint8Array(32).fill(7));
 const FOREIGN = new Vault(new Uint8Array(32).fill(8));
 
 type Seat = 'viewer' | 'approver' | 'other group' | 'finance' | 'admin' | 'admin token' | 'nobody' | 'agent';
-type Stage = 'held' | 'channel' | 'seen' | 'ended' | 'restart';
+type Stage = 'held' | 'channel' | 'seen' | 'ended' | 'tasks' | 'restart';
 
 interface Mutant {
   engine: Engine;
@@ -149,6 +150,32 @@ const MUTANTS: Record<string, Mutant> = {
     kind: 'open',
     seats: ['admin token'],
   },
+  'that shows results of tasks to other sessions of the key': {
+    engine: 'sqlite',
+    patches: [
+      {
+        file: 'src/mcp/tasks/task-state.ts',
+        find: 'const isSameSession = task.sessionId === sessionId ||',
+        replace: 'const isSameSession = task.sessionId !== null || sessionId === null ||',
+      },
+    ],
+    stage: 'tasks',
+    kind: 'open',
+    seats: ['admin token'],
+  },
+  'that gives away results whose time is over': {
+    engine: 'postgres',
+    patches: [
+      {
+        file: 'src/guard/tasks/known-calls.ts',
+        find: 'return (task !== null && task.knownUntil > now) || isIdempotentCall(db, toolCallId, now);',
+        replace: 'return (task !== null && now > 0) || isIdempotentCall(db, toolCallId, now);',
+      },
+    ],
+    stage: 'tasks',
+    kind: 'open',
+    seats: ['admin token'],
+  },
 };
 
 const both = await enginesWhenChanged('src/store/**', 'src/guard/**');
@@ -191,7 +218,7 @@ async function measure(
     ...(root && { root }),
   });
   const campaign = await Campaign.begin(gate, seats, kinds);
-  const snoop = engine === 'postgres' ? await Snoop.on(gate.service.databaseUrl) : null;
+  const snoop = engine === 'postgres' ? await Snoop.on(gate.service.databaseUrl, DETAILS) : null;
   try {
     for (let round = 0; round < rounds; round++) {
       await campaign.ask();
@@ -199,6 +226,7 @@ async function measure(
       if (wants('channel') && snoop !== null) await campaign.snoopedOn(snoop);
       if (wants('seen')) await campaign.unseenAnswers();
       if (wants('ended')) await campaign.afterTheEnd();
+      if (wants('tasks')) await seatsOfTasks(gate, campaign);
     }
     if (wants('restart')) await campaign.afterRestart();
   } finally {
@@ -345,7 +373,7 @@ class Campaign {
     for (const { kind, marker } of this.#held) {
       const { here } = (KINDS[kind] as Kind).sees;
       const mustBe = here.includes(seat) && (service === this.#gate.service || text.includes(marker));
-      this.#compare(`a list with a call that is ${kind}: ${seat}`, mustBe, text.includes(marker));
+      this.compare(`a list with a call that is ${kind}: ${seat}`, mustBe, text.includes(marker));
     }
   }
 
@@ -359,12 +387,12 @@ class Campaign {
     const digestOf = async ({ referenceId }: Held): Promise<string | undefined> =>
       (await this.#gate.service.admin('GET', `/approvals/${referenceId}`)).body.details?.digest;
     for (const seen of [undefined, 'gone', 'incomplete', await digestOf(other)])
-      this.#compare('an answer that does not name what was seen', true, (await answer(seen)) === 409);
+      this.compare('an answer that does not name what was seen', true, (await answer(seen)) === 409);
     const rows = JSON.stringify(await this.#gate.rows('SELECT * FROM approvals'));
     const plain = new Bun.CryptoHasher('sha256').update(JSON.stringify(callWith(held.marker))).digest('hex');
-    this.#compare('a digest that everybody can compute', false, rows.includes(plain));
+    this.compare('a digest that everybody can compute', false, rows.includes(plain));
     const digest = await digestOf(held);
-    this.#compare('what was seen', true, (await answer(digest)) === 200);
+    this.compare('what was seen', true, (await answer(digest)) === 200);
     this.#held.splice(this.#held.indexOf(held), 1);
   }
 
@@ -448,25 +476,21 @@ class Campaign {
         service.request('GET', `/admin/v1/approvals/${referenceId}`, init),
         service.request('GET', `/v1/approve/${token}`, init),
       ]);
-      this.#compare(
-        `${what}: ${seat} in the administration`,
-        here.includes(seat),
-        read.text.includes(marker),
-      );
-      this.#compare(`${what}: ${seat} with the link`, link.includes(seat), opened.text.includes(marker));
+      this.compare(`${what}: ${seat} in the administration`, here.includes(seat), read.text.includes(marker));
+      this.compare(`${what}: ${seat} with the link`, link.includes(seat), opened.text.includes(marker));
       if (here.length > 0 && !here.includes(seat) && read.status === 200 && read.body.detailsHidden !== true)
         this.violations.add(`${what}: ${seat} is not told that something is hidden`);
     }
   }
 
-  #compare(where: string, expected: boolean, seen: boolean): void {
+  compare(where: string, expected: boolean, seen: boolean): void {
     this.looks++;
     if (expected !== seen) this.violations.add(`${where}: ${seen ? 'seen' : 'not seen'}`);
   }
 
   #unseen(where: string, texts: readonly string[]): void {
     for (const { marker } of this.#held)
-      this.#compare(
+      this.compare(
         where,
         false,
         texts.some(text => text.includes(marker)),
@@ -485,47 +509,3 @@ class Campaign {
 
 /** Soon, and long before the store is looked at for what was missed. */
 const EMPTIED_MS = 5000;
-
-/** A user of the database on the channel of hints. */
-class Snoop {
-  readonly heard: string[] = [];
-  sent = 0;
-  readonly #server: SQL;
-
-  static async on(databaseUrl: string): Promise<Snoop> {
-    const snoop = new Snoop(new SQL(databaseUrl, { max: 2 }));
-    await new Promise<void>((resolve, reject) => {
-      snoop.#server.listen(CHANNEL, word => void snoop.heard.push(word), resolve).catch(reject);
-    });
-    return snoop;
-  }
-
-  private constructor(server: SQL) {
-    this.#server = server;
-  }
-
-  async ask(text: string): Promise<void> {
-    this.sent++;
-    await this.#server`SELECT pg_notify(${CHANNEL}, ${`details-question ${text}`})`;
-  }
-
-  /** The questions that replicas have asked so far. */
-  questions(): string[] {
-    return this.#of('question');
-  }
-
-  /** By the id of the question: how many replicas have answered, or how often one has. */
-  answered(): Map<string, number> {
-    const keys = Map.groupBy(this.#of('answer'), each => each.split(' ')[0] as string);
-    return new Map([...keys].map(([id, parts]) => [id, new Set(parts.map(each => each.split(' ')[1])).size]));
-  }
-
-  #of(kind: string): string[] {
-    const name = `details-${kind} `;
-    return this.heard.filter(each => each.startsWith(name)).map(each => each.slice(name.length));
-  }
-
-  close(): Promise<void> {
-    return this.#server.close();
-  }
-}
