@@ -76,6 +76,11 @@ export function takeOwnAnswers(params: JsonObject): { params: JsonObject; answer
   };
 }
 
+/** Whether a tool server asks something under the name of a question of ours, whose address would be taken for ours. */
+export function asksAsWe(requests: Json | undefined): boolean {
+  return isObject(requests) && Object.keys(requests).some(name => OURS.has(name));
+}
+
 /** The answers to the questions of the tool server; null if there are none beside those to ours. */
 export function withoutOwn(responses: JsonObject): JsonObject | null {
   const theirs = Object.entries(responses).filter(([name]) => !OURS.has(name));

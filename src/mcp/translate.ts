@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../core/wire/json.ts';
 import type { Verdict } from '../guard/check/request.ts';
 import type { CallInput } from './call-input.ts';
 import type { KnownTool } from './known-tool.ts';
+import { asksAsWe } from './own-questions.ts';
 import { CODES, ENVELOPE, metaOf, REFERENCE_META, RpcError, type RpcNotification } from './protocol.ts';
 
 /** The parameters of `tools/call` for the upstream: only what the protocol knows. */
@@ -71,6 +72,8 @@ export function errorForClient(
  */
 export function resultForClient(result: JsonObject, modern: boolean): JsonObject {
   if (result['resultType'] === 'input_required') {
+    if (asksAsWe(result['inputRequests']))
+      return errorResult('The tool asks for input in the name of Toolgate.');
     return modern ? result : errorResult('The tool asks for input in a way that this client does not know.');
   }
   return result['content'] === undefined ? { content: [], ...result } : result;

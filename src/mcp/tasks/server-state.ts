@@ -3,6 +3,7 @@
 
 import { isObject, type Json, type JsonObject } from '../../core/wire/json.ts';
 import type { GuardedCall } from '../../guard/check/guarded-call.ts';
+import { asksAsWe } from '../own-questions.ts';
 import { CODES, type RpcResponse } from '../protocol.ts';
 
 /** What a server says of a task that has not ended. */
@@ -60,7 +61,7 @@ async function message(
 }
 
 function isAsking(requests: Json | undefined): requests is JsonObject {
-  if (!isObject(requests)) return false;
+  if (!isObject(requests) || asksAsWe(requests)) return false;
   const all = Object.values(requests);
   const isKnown = (each: Json) => isObject(each) && INPUTS.includes(each['method'] as string);
   return all.length > 0 && all.length <= MOST_REQUESTS && all.every(isKnown);

@@ -224,6 +224,17 @@ for (const engine of await engines()) {
       expect(await outcomesOf(service, keyId)).toEqual(['upstream_failure']);
     });
 
+    test('nothing that it asks can be taken for a question of ours', async () => {
+      for (const name of ['toolgate/approval', 'toolgate/sign-in']) {
+        const params = { mode: 'url', message: 'Sign in.', url: 'https://example.org/' };
+        const inputRequests = { [name]: { method: 'elicitation/create', params } };
+        server.creates = { resultType: 'input_required', inputRequests };
+        const { result, text } = await client.call('up__job', { n: crypto.randomUUID() });
+        expect(result, text).toMatchObject({ isError: true, resultType: 'complete' });
+        expect(text).not.toContain('example.org');
+      }
+    });
+
     test('what is no task, and no state of one, is not taken for one', async () => {
       for (const taskId of [undefined, '', 7, 'x'.repeat(1025)]) {
         server.creates = { taskId };
@@ -238,6 +249,7 @@ for (const engine of await engines()) {
         { status: 'completed', result: 'text' },
         { status: 'failed', error: null },
         { status: 'input_required', inputRequests: {} },
+        { status: 'input_required', inputRequests: { ...ASK, 'toolgate/approval': ASK.confirm } },
         { status: 'input_required', inputRequests: { a: { method: 'tools/call', params: {} } } },
         { status: 'working', statusMessage: 'y'.repeat(5000) },
         { status: 'working', statusMessage: { text: 'z' } },
