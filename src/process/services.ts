@@ -27,7 +27,7 @@ import { Rations } from '../guard/rations/rations.ts';
 import { hashToken } from '../guard/secrets.ts';
 import { ServerSignIns } from '../guard/server-sign-ins/server-sign-ins.ts';
 import { HeldCalls } from '../guard/tasks/held-calls.ts';
-import { Liveness } from '../guard/tasks/liveness.ts';
+import { type Left, Liveness } from '../guard/tasks/liveness.ts';
 import { Feed } from '../http/serving/feed.ts';
 import type { Services } from '../http/serving/services.ts';
 import type { Log } from '../log.ts';
@@ -246,7 +246,7 @@ function taskServices(config: Config, deps: Deps, log: Log): Omit<TaskServices, 
       failed: failed(
         'it could not be recorded that this process lives; it forwards nothing for tasks meanwhile',
       ),
-      gaveUp: left => log.warn(left, 'a process has ended that forwarded calls, or held calls of tasks'),
+      gaveUp: (left, isOwn) => tellLeft(log, left, isOwn),
     }),
     subscriptions: new TaskSubscriptions(
       new TaskWatch(deps, failed('tasks could not be read for those who listen to them')),
@@ -258,6 +258,12 @@ function taskServices(config: Config, deps: Deps, log: Log): Omit<TaskServices, 
     ),
     areOnFor: async keyId => (await findKey(deps.db, keyId))?.tasks === true,
   };
+}
+
+function tellLeft(log: Log, left: Left, isOwn: boolean): void {
+  if (!isOwn) log.warn(left, 'a process has ended that forwarded calls, or held calls of tasks');
+  else if (left.calls === 0) log.info(left, 'this process stops, and holds no calls of tasks any more');
+  else log.warn(left, 'this process stops before its calls have ended: it is not known whether they ran');
 }
 
 function signOn(config: Config): Provider | null {

@@ -33,6 +33,14 @@ export interface GrantRecord {
   used: number;
 }
 
+/** A grant with the task whose call it was opened for, while that waits. */
+export interface OpenGrant extends GrantRecord {
+  /** The digest of the arguments of that call; null if no task waits for it. */
+  taskDigest: string | null;
+  taskSessionId: string | null;
+  taskPersonId: string | null;
+}
+
 type Unbound = 'sessionId' | 'samePaths' | 'sameDigest' | 'openedBy' | 'used';
 type NewGrant = Omit<GrantRecord, Unbound> & Partial<Pick<GrantRecord, Unbound>>;
 
@@ -66,12 +74,15 @@ export function insertGrant(tx: Transaction, grant: NewGrant): void {
 }
 
 /** In the order in which they were opened, so that of several that cover a call always the same one frees it. */
-export function openGrants(db: Queries, keyIds: readonly string[], now: number): Promise<GrantRecord[]> {
+export function openGrants(db: Queries, keyIds: readonly string[], now: number): Promise<OpenGrant[]> {
   const wanted = padded(keyIds);
   return db.all(
-    `SELECT ${COLUMNS} FROM grants WHERE revoked_at IS NULL AND expires_at > $1
-       AND key_id IN (${placeholders(wanted.length, 1)})
-     ORDER BY id`,
+    `SELECT g.*, a.args_digest AS "taskDigest", t.session_id AS "taskSessionId", t.person_id AS "taskPersonId"
+     FROM (SELECT ${COLUMNS} FROM grants WHERE revoked_at IS NULL AND expires_at > $1
+         AND key_id IN (${placeholders(wanted.length, 1)})) g
+       LEFT JOIN tasks t ON t.id = g."referenceId" AND t.state = 'waiting'
+       LEFT JOIN approvals a ON a.id = t.id
+     ORDER BY g.id`,
     [now, ...wanted],
   );
 }

@@ -8,7 +8,7 @@ import { knowsRepeats } from '../../core/text/surface.ts';
 import { type ApprovalRecord, countOpen, findApprovals } from '../../store/approvals.ts';
 import { listSubscribers, type Subscriber } from '../../store/deliveries.ts';
 import type { Transaction } from '../../store/engine/db.ts';
-import { countUses, type GrantRecord, openGrants } from '../../store/grants.ts';
+import { countUses, type OpenGrant, openGrants } from '../../store/grants.ts';
 import { listGroupMembers } from '../../store/operators.ts';
 import {
   findRepeated,
@@ -41,7 +41,7 @@ import { whyUnusable } from './unusable.ts';
 export class ApprovalFacts {
   readonly #deps: Deps;
   readonly #slice: Slice;
-  readonly #grants: GrantRecord[];
+  readonly #grants: OpenGrant[];
   /**
    * Approvals that can be spent, the oldest first. They are found by digest, because a group may have a thousand calls.
    */
@@ -60,7 +60,7 @@ export class ApprovalFacts {
   private constructor(
     deps: Deps,
     slice: Slice,
-    grants: GrantRecord[],
+    grants: OpenGrant[],
     spendable: Spendable[],
     repeated: RepeatedApproval[],
     subscribers: Subscriber[],
@@ -133,13 +133,23 @@ export class ApprovalFacts {
     return approval === undefined ? null : { kind: 'approval', referenceId: approval.id };
   }
 
-  /** Whether a task waits for this approval. It has to be asked before the approval is spent. */
-  hasTask({ kind, referenceId }: Freedom, { argsDigest }: Asking): boolean {
-    if (kind !== 'approval') return false;
+  /**
+   * Whether a task waits for this approval, or for the answer that opened this grant, and its call is this one. It has to be
+   * asked before the approval is spent.
+   */
+  hasTask({ kind, referenceId }: Freedom, { argsDigest, request: { principal, surface } }: Asking): boolean {
+    if (kind === 'grant')
+      return this.#grants.some(
+        ({ referenceId: id, taskDigest, taskSessionId: sessionId, taskPersonId: personId }) =>
+          id === referenceId &&
+          surface === 'mcp' &&
+          taskDigest === argsDigest &&
+          isSameAsker({ sessionId, personId }, principal),
+      );
     return this.#spendable.get(argsDigest)?.some(each => each.id === referenceId && each.tasks > 0) === true;
   }
 
-  #grantFor(asking: Asking): GrantRecord | undefined {
+  #grantFor(asking: Asking): OpenGrant | undefined {
     const { principal, args, agent } = asking.request;
     return this.#grants.find(
       each =>

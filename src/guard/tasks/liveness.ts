@@ -26,13 +26,13 @@ interface LivenessOptions {
   shared: boolean;
   /** Told of the first of several failures in a row. */
   failed: (error: unknown) => void;
-  /** Told of how much a dead process has left behind. */
-  gaveUp: (left: Left) => void;
+  /** Told of how much a dead process has left behind, or this one when it stops. */
+  gaveUp: (left: Left, isOwn: boolean) => void;
   /** The time on the clock that all processes share. */
   clock?: (tx: Transaction) => Promise<number>;
 }
 
-interface Left {
+export interface Left {
   calls: number;
   tasks: number;
 }
@@ -152,7 +152,7 @@ export class Liveness {
     const left: Left = { calls: 0, tasks: 0 };
     for (let more = true; more; ) more = await this.#giveUpSome(processId, left);
     if (left.calls === 0 && left.tasks === 0) return;
-    this.#options.gaveUp(left);
+    this.#options.gaveUp(left, processId === this.#deps.processId);
     this.#deps.db.wake();
   }
 

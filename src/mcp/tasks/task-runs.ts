@@ -78,9 +78,11 @@ export class TaskRuns {
     }
   }
 
+  /** Once the service stops, it is tried a last time. */
   async #again(record: () => Promise<void>): Promise<void> {
-    while (!this.#isOver) {
+    for (let isLast = false; !isLast; ) {
       await Bun.sleep(AGAIN_MS);
+      isLast = this.#isOver;
       const isDone = await record().then(
         () => true,
         () => false,

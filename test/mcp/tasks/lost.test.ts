@@ -105,6 +105,8 @@ describe('one service that starts again', () => {
     );
     runs.goOn();
     expect(await stopped).toBe(0);
+    expect(service.output).toContain('this process stops, and holds no calls of tasks any more');
+    expect(service.output).not.toContain('a process has ended');
     await again();
     expect(await outcomesOf(service, made.keyId)).toEqual(['ok']);
     expect((await client().get(runs.taskId)).result).toMatchObject(failedWith(LOST));
@@ -201,10 +203,11 @@ describe.if((await engines()).includes('postgres'))('two replicas', () => {
    * Approves a task while its holder stands still. One that stands still within a transaction keeps what it has locked, so it
    * then goes on for a moment.
    */
-  async function approveWhileStill({ taskId }: { taskId: string }): Promise<void> {
+  async function approveWhileStill({ taskId }: { taskId: string }, grant = {}): Promise<void> {
     for (;;) {
       one.process.kill('SIGSTOP');
-      const { status } = await two.admin('POST', `/approvals/${taskId}/resolve`, { action: 'approve' });
+      const answer = { action: 'approve', ...grant };
+      const { status } = await two.admin('POST', `/approvals/${taskId}/resolve`, answer);
       if (status === 200) return;
       one.process.kill('SIGCONT');
       expect(status).toBe(500);
@@ -212,16 +215,18 @@ describe.if((await engines()).includes('postgres'))('two replicas', () => {
   }
 
   test.each([
-    ['that knows tasks', DECLARED],
-    ['that does not', {}],
+    ['that knows tasks', DECLARED, {}],
+    ['that does not', {}, {}],
+    ['with an open grant', DECLARED, { duration: '1m' }],
   ])(
     'a call that a client %s repeats before its holder makes it is made for the task',
-    async (_, capabilities) => {
-      const client = new TasksClient(one, made.key);
+    async (_, capabilities, grant) => {
+      const { key } = await newKey(one);
+      const client = new TasksClient(one, key);
       const task = await asked(client);
       try {
-        await approveWhileStill(task);
-        const repeating = new TasksClient(two, made.key, capabilities);
+        await approveWhileStill(task, grant);
+        const repeating = new TasksClient(two, key, capabilities);
         expect((await repeating.call('up__echo', { n: task.n })).result).toMatchObject(said(task.n));
       } finally {
         one.process.kill('SIGCONT');
@@ -231,6 +236,26 @@ describe.if((await engines()).includes('postgres'))('two replicas', () => {
       expect(ranWith(task.n)).toBe(1);
     },
   );
+
+  test('calls that are approved, cancelled and repeated at once run once at most, and none is refused', async () => {
+    const { key, keyId } = await newKey(one);
+    const client = new TasksClient(one, key);
+    for (let round = 0; round < 16; round++) {
+      const task = await asked(client);
+      await approve(two, task);
+      const { n } = task;
+      const [cancelled, ...repeated] = await Promise.all([
+        client.at(two).cancel(task.taskId),
+        client.at(two).call('up__echo', { n }),
+        client.call('up__echo', { n }),
+      ]);
+      expect(cancelled.result).toEqual({ resultType: 'complete' });
+      for (const { text } of repeated) expect(text).not.toContain('could not be recorded');
+      await client.ends(task.taskId);
+      expect(ranWith(n)).toBeLessThanOrEqual(1);
+    }
+    expect(await outcomesOf(one, keyId)).not.toContain('outcome_unknown');
+  });
 
   test('the other replica notices that one was killed', async () => {
     const client = new TasksClient(two, made.key);
