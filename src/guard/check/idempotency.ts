@@ -81,6 +81,7 @@ export async function decideOnce(
       return;
     }
     fresh.push(outcome.request);
+    if (request.once !== undefined) seen.add(request.once.digest);
     places.push(index);
   });
   if (fresh.length === 0) return { results, afterCommit: () => {} };
@@ -137,7 +138,7 @@ class KnownCalls {
     return new KnownCalls(deps, calls, credentials, new Map(waiting));
   }
 
-  /** `seen` has the keys of the calls before it in this group. */
+  /** `seen` has the keys of the calls before it in this group that are decided now; what is known of those changes. */
   outcomeOf(request: CheckRequest, seen: Set<string>): Outcome<Verdict> | Fresh {
     const { once, resumes } = request;
     if (once === undefined) return new Fresh(request);
@@ -145,7 +146,6 @@ class KnownCalls {
     if (request.callDigest === undefined && hasLarge(request)) return LATER;
     // What becomes of the first one is known in the next group.
     if (seen.has(once.digest)) return LATER;
-    seen.add(once.digest);
     const call = this.#calls.get(once.digest);
     if (call === undefined || resumes !== undefined) return new Fresh(request);
     const live = this.#credentials?.live(request, this.#deps.now());

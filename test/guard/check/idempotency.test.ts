@@ -224,6 +224,16 @@ for (const engine of await engines()) {
       expect([await count('audit'), await count('approvals')]).toEqual([6, 2]);
     });
 
+    test('many repeats of one call are answered in one group', async () => {
+      const { toolCallId } = await given('ask', 'k');
+      const repeats = Array.from({ length: 50 }, () => call('ask', 'k'));
+      const work = new CheckWork(deps);
+      const { results } = await store.db.transaction({}, tx => work.decideGroup(tx, repeats));
+      expect(results.map(each => typeof each === 'object' && (each as Verdict).toolCallId)).toEqual(
+        repeats.map(() => toolCallId),
+      );
+    });
+
     test('a group without keys has no further statement and no further lock', async () => {
       const statements = async (request: CheckRequest): Promise<number> => {
         let made = 0;
