@@ -17,15 +17,9 @@ export function callsCheck(examined: Examined): Examination {
             good(NAME, 'Of every forwarded call it is known whether it ran, or somebody has settled it.'),
           ];
         const which =
-          count === 1
-            ? '1 call it is not known whether it ran'
-            : `${count} calls it is not known whether they ran`;
-        return [
-          warning(
-            NAME,
-            `Of ${which}: a process ended while it forwarded. Look at what was done, and settle it: toolgate calls list --unknown.`,
-          ),
-        ];
+          count === 1 ? '1 call it is not known whether it' : `${count} calls it is not known whether they`;
+        const toDo = 'Look at what the tool did, and settle it: toolgate calls list --unknown.';
+        return [warning(NAME, `Of ${which} ran. ${toDo}`)];
       }),
   };
 }

@@ -257,13 +257,13 @@ describe.if(hasBrowser())('an approval’s own page', () => {
   const begun = async (n: string): Promise<string> =>
     (await new TasksClient(service, key.key).call('up__echo', { n })).result.taskId;
 
-  test('whoever approves the call of a task knows that it is made at once, and sees it run and end', async () => {
+  test('whoever approves the call of a task knows that it is made then, and sees it run and end', async () => {
     const taskId = await begun('slow');
     await visit(browser, service, approver.cookie, async page => {
       await page.goto('/dashboard/approvals');
-      await page.getByText('Once it is approved, this call is made at once.').waitFor();
+      await page.getByText('Toolgate makes this call as soon as it is approved.').waitFor();
       await page.goto(`/dashboard/approvals/${taskId}`);
-      await page.getByText('Once it is approved, this call is made at once.').waitFor();
+      await page.getByText('Toolgate makes this call as soon as it is approved.').waitFor();
       await page.getByRole('button', { name: 'Approve up__echo' }).click();
       await step(page, 'Forwarded').getByText('the tool works on it').waitFor();
       await expectUsable(page);
@@ -328,7 +328,7 @@ describe.if(hasBrowser())('an approval’s own page', () => {
     await visit(browser, service, approver.cookie, async page => {
       await page.goto('/dashboard/approvals');
       await panel(page).getByRole('button', { name: 'It ran…' }).click();
-      const dialog = page.getByRole('dialog', { name: 'This call ran?' });
+      const dialog = page.getByRole('dialog', { name: 'Say that this call ran' });
       await dialog.getByLabel('How you know').fill('It is in the ledger.');
       await dialog.getByRole('button', { name: 'It ran' }).click();
       await panel(page).waitFor({ state: 'detached' });

@@ -84,7 +84,7 @@ const insightOf = (text: string, size = 2): Insight => ({
     recentCalls: [{ at: NOW, serverName: text, toolName: text, decision: 'allow' }],
     marks: [{ name: 'untrusted', since: NOW, serverName: text, toolName: text, toolCallId: 'c' }],
   },
-  runs: 'Once it is approved, this call is made at once.',
+  runs: 'Toolgate makes this call as soon as it is approved.',
 });
 const BY_TWO = {
   ...FACTS,

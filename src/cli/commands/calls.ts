@@ -25,14 +25,11 @@ export function build(io: IO): Command {
 
 function listCommand(io: IO): Command {
   const what =
-    'List calls, newest first. All that were decided are in `toolgate audit search`; here are those that may have run or not.';
+    'List the calls of which it is not known whether they ran, newest first. `toolgate audit search` has all calls.';
   const made = command('list', what, [
     'toolgate calls list --unknown',
     'toolgate calls list --unknown --json',
-  ]).requiredOption(
-    '--unknown',
-    'those of which it is not known whether they ran, and which nobody has settled',
-  );
+  ]).requiredOption('--unknown', 'those that nobody has settled; there is no other list');
   return withAdmin(withList(made)).action(async (options: AdminOptions & ListOptions) => {
     const http = asAdmin(io, options);
     const keys = options.json ? new Map<string, string>() : await keyNames(http);

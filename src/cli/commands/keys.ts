@@ -100,7 +100,7 @@ function linesOf(key: Key, nameOf: (policyId: string) => string): string[][] {
     ['FORWARDS', ['tools', ...key.forward].join(', ')],
     ['OPEN TO', openTo(key) || 'nobody'],
     ['TASKS', key.tasks ? 'for clients that know them' : 'none'],
-    ['APPROVING HERE', key.approveHere ? 'clients lead to its page' : 'no'],
+    ['APPROVE HERE', key.approveHere ? "clients open the approval's page" : 'no'],
     ['CREATED', time(key.createdAt)],
   ];
 }
@@ -123,9 +123,9 @@ function withFields(made: Command): Command {
       '--open-to <who...>',
       'who may connect agents of their own to it, by signing in: group:<name>, person:<e-mail>; none for nobody',
     )
-    .option('--tasks', 'MCP clients that know tasks get one for a call that waits; the default')
-    .option('--no-tasks', 'they are answered like clients without tasks')
-    .option('--approve-here', 'MCP clients that can open an address lead to the page of an approval');
+    .option('--tasks', 'MCP clients that know tasks get one for a call that waits (the default)')
+    .option('--no-tasks', 'they are told that it is pending, as all others are')
+    .option('--approve-here', "MCP clients that can open an address show people the approval's page");
 }
 
 function createCommand(io: IO): Command {
@@ -171,7 +171,7 @@ function updateCommand(io: IO): Command {
     withFields(made)
       .option('--no-shadow', 'it has no shadow any more')
       .option('--no-sign-in', 'approving needs no sign-in')
-      .option('--no-approve-here', 'no client leads to the page of an approval'),
+      .option('--no-approve-here', "clients do not show people the approval's page"),
   ).action(async (nameOrId: string, options: Fields) => {
     const http = asAdmin(io, options);
     const body = await changes(http, options);

@@ -10,4 +10,6 @@ export interface Tasked {
 
 /** That the call is made then, without a further step of the agent. Null where it is not. */
 export const runsOnApproval = ({ status, task }: Tasked): string | null =>
-  status === 'pending' && task?.state === 'held' ? 'Once it is approved, this call is made at once.' : null;
+  status === 'pending' && task?.state === 'held'
+    ? 'Toolgate makes this call as soon as it is approved.'
+    : null;

@@ -23,7 +23,7 @@ const call = z.object({
   toolName: z.string(),
   referenceId: uuid.nullable().meta({ description: 'The approval that freed it; null if it needed none.' }),
   at: isoTime.meta({ description: 'When it was decided, and forwarded.' }),
-  unknownSince: isoTime.meta({ description: 'When it was given up to learn it.' }),
+  unknownSince: isoTime.meta({ description: 'When Toolgate gave up waiting for its outcome.' }),
   settled,
 });
 
@@ -58,7 +58,7 @@ export const callRoutes: Route[] = [
     tag,
     summary: 'List calls of which it is not known whether they ran, newest first',
     description:
-      'They were forwarded, and it was not learned what became of them, mostly because the process ended before the answer came. They are not run again. Those that somebody has settled are left out.',
+      'They were forwarded, and the service never learned how they ended, mostly because its process ended before the answer came. They are not run again. Those that somebody has settled are left out.',
     query: z.strictObject({ ...page, outcome: z.literal('unknown') }),
     answers: { 200: { description: 'Calls.', schema: list('calls', call) } },
     handle: async ({ services: { deps }, query }) => {
@@ -78,7 +78,7 @@ export const callRoutes: Route[] = [
     path: '/admin/v1/calls/:toolCallId/settle',
     access: 'resolve',
     tag,
-    summary: 'Say whether a call ran of which that is not known',
+    summary: 'Settle a call of which it is not known whether it ran',
     description:
       'It is recorded who said so. Nothing else changes: the task of the call stays failed, and the call is not run again.',
     body: z.strictObject({

@@ -15,8 +15,8 @@ const task = (state: Task['state'], outcome: Task['outcome'] = null): Task => ({
 const NEVER = { spentAt: null, withdrawnAt: null };
 const approved = (of: Task, more = {}) => taskText({ status: 'approved', task: of, ...NEVER, ...more });
 
-test('before the answer, that the call is made at once, and only if it is held', () => {
-  expect(runsOnApproval({ status: 'pending', task: task('held') })).toContain('made at once');
+test('before the answer, that the call is made then, and only if it is held', () => {
+  expect(runsOnApproval({ status: 'pending', task: task('held') })).toContain('makes this call as soon as');
   expect(runsOnApproval({ status: 'pending', task: task('gone') })).toBeNull();
   expect(runsOnApproval({ status: 'pending' })).toBeNull();
   expect(runsOnApproval({ status: 'denied', task: task('held') })).toBeNull();

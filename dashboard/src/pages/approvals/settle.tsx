@@ -42,7 +42,7 @@ export function Settle({ call, done }: SettleProps) {
         </button>
       </span>
       <FormDialog
-        title={ran ? 'This call ran?' : 'This call did not run?'}
+        title={ran ? 'Say that this call ran' : 'Say that this call did not run'}
         open={open}
         onClose={() => setOpen(false)}
         action={ran ? 'It ran' : 'It did not run'}
@@ -72,7 +72,7 @@ export function UnknownOutcome({ of, done }: { of: WholeAuditEntry; done: () => 
   return (
     <div class="unknown-outcome">
       <p>
-        It is not known whether this call ran: it was forwarded, and what became of it was not learned.
+        It is not known whether this call ran: Toolgate forwarded it and never learned how it ended.
         {settled == null && ' It is not run again.'}
       </p>
       {settled == null ? <Settle call={{ ...of, toolCallId }} done={done} /> : <Settled of={settled} />}

@@ -1,5 +1,5 @@
-// Calls of which nobody knows whether they ran: they were forwarded, and what became of them was not learned. Whoever has
-// found out says so here, which settles them.
+// Calls of which nobody knows whether they ran: they were forwarded, and it was never learned how they ended. Whoever
+// has found out says so here, which settles them.
 
 import { Panel } from '../../components/page.tsx';
 import { type Column, Table } from '../../components/table.tsx';
@@ -15,7 +15,7 @@ export function UnknownCalls({ calls, reload }: { calls: UnknownCall[]; reload: 
   return (
     <Panel title="Not known whether they ran">
       <p>
-        Toolgate forwarded these calls and did not learn what became of them, mostly because it ended before
+        Toolgate forwarded these calls and never learned how they ended, mostly because it was stopped before
         the answer came. It does not run them again. Look at what their tools did, and say so here.
         {!mayResolve.value && ' Approvers and admins can.'}
       </p>
@@ -40,8 +40,7 @@ const COLUMNS: Column<UnknownCall>[] = [
   },
   { head: 'Key', cell: ({ keyId }) => <Named text={keyName(keyId)} /> },
   { head: 'Forwarded', cell: ({ at }) => <Time at={at} /> },
-  { head: 'To', cell: ({ serverName }) => <Named text={serverName} /> },
-  { head: 'Not known since', cell: ({ unknownSince }) => <Time at={unknownSince} /> },
+  { head: 'Unknown since', cell: ({ unknownSince }) => <Time at={unknownSince} /> },
 ];
 
 const settling = (done: () => void): Column<UnknownCall> => ({
