@@ -19,7 +19,7 @@ interface Watched {
 }
 
 /** Reads a text for each of these rows. It is another one once the row has changed. */
-export type ReadMarks = (ids: readonly string[]) => Promise<Map<string, string>>;
+type ReadMarks = (ids: readonly string[]) => Promise<Map<string, string>>;
 
 export class StoreWatch {
   readonly #read: ReadMarks;

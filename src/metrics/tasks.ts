@@ -1,16 +1,11 @@
 // Counts about tasks, and about calls whose clients are promised to learn whether they ran, without anything of the calls.
 
 import type { MetricFamily } from '../core/wire/metric.ts';
+import type { RoomFigures } from '../guard/exchange/holding.ts';
 import { counter, gauge } from './family.ts';
 
-interface Figures {
-  held: number;
-  bytes: number;
-  evicted: number;
-}
-
 /** `executing`: how many calls this process forwards now of which that is recorded. */
-export function taskFamilies(calls: Figures, results: Figures, executing: number): MetricFamily[] {
+export function taskFamilies(calls: RoomFigures, results: RoomFigures, executing: number): MetricFamily[] {
   return [
     gauge('toolgate_task_calls_held', 'Calls of tasks that wait for approval in memory.', calls.held),
     gauge('toolgate_task_calls_bytes', 'Memory that these calls take.', calls.bytes),

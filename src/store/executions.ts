@@ -36,7 +36,6 @@ const RECORDS = into('executions', {
 });
 
 export function insertExecutions(tx: Transaction, records: readonly ExecutionRecord[]): void {
-  if (records.length === 0) return;
   tx.insert(
     RECORDS,
     records.flatMap(({ toolCallId, keyId, processId, at }) => [toolCallId, keyId, processId, at]),
@@ -104,29 +103,34 @@ export async function giveUpExecutions(
   now: number,
 ): Promise<string[]> {
   const ids = padded(toolCallIds);
-  const lost = await tx.all<{ toolCallId: string; at: number }>(
+  const lost = await tx.all<Lost>(
     `UPDATE executions SET process_id = NULL, unknown_at = $2
      WHERE process_id = $1 AND tool_call_id IN (${placeholders(ids.length, 2)})
      RETURNING tool_call_id AS "toolCallId", at`,
     [processId, now, ...ids],
   );
-  const unknown = { outcome: 'outcome_unknown', at: now, result: null } as const;
-  insertOutcomes(
-    tx,
-    lost.map(({ toolCallId, at }) => ({ toolCallId, ...unknown, durationMs: Math.max(0, now - at) })),
-  );
+  recordUnknown(tx, lost, now);
   return lost.map(({ toolCallId }) => toolCallId);
 }
 
 /** Gives up one call, if it was not before and has no outcome. */
 export async function giveUpExecution(tx: Transaction, toolCallId: string, now: number): Promise<void> {
-  const [lost] = await tx.all<{ at: number }>(
-    `UPDATE executions SET process_id = NULL, unknown_at = $2 WHERE tool_call_id = $1 AND unknown_at IS NULL RETURNING at`,
+  const lost = await tx.all<Lost>(
+    `UPDATE executions SET process_id = NULL, unknown_at = $2 WHERE tool_call_id = $1 AND unknown_at IS NULL
+     RETURNING tool_call_id AS "toolCallId", at`,
     [toolCallId, now],
   );
-  if (lost === undefined) return;
-  const durationMs = Math.max(0, now - lost.at);
-  insertOutcomes(tx, [{ toolCallId, outcome: 'outcome_unknown', at: now, durationMs, result: null }]);
+  recordUnknown(tx, lost, now);
+}
+
+type Lost = Pick<ExecutionRecord, 'toolCallId' | 'at'>;
+
+function recordUnknown(tx: Transaction, lost: readonly Lost[], now: number): void {
+  const unknown = { outcome: 'outcome_unknown', at: now, result: null } as const;
+  insertOutcomes(
+    tx,
+    lost.map(({ toolCallId, at }) => ({ toolCallId, ...unknown, durationMs: Math.max(0, now - at) })),
+  );
 }
 
 export async function findUnknown(db: Queries, toolCallId: string): Promise<UnknownCall | null> {

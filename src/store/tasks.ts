@@ -145,7 +145,7 @@ export async function passTaskOn(
 }
 
 /** A task for which its process has to do something. */
-export interface DueTask {
+interface DueTask {
   id: string;
   state: TaskState;
   approvalStatus: ApprovalStatus | null;

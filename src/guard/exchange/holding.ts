@@ -20,12 +20,16 @@ export interface Entry {
   owner: string;
 }
 
-/** What metrics show. */
-export interface HeldFigures {
+/** What metrics show of what is held. */
+export interface RoomFigures {
   held: number;
   bytes: number;
   /** Let go for want of room, before their time was over. */
   evicted: number;
+}
+
+/** The same, where other replicas are asked too. */
+export interface HeldFigures extends RoomFigures {
   /** Questions of other replicas that were answered. */
   answered: number;
   /** Look-ups by where something was found. */

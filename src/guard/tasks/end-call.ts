@@ -17,19 +17,14 @@ export interface EndedCall extends Omit<OutcomeRecord, 'at'> {
 type Storing = Pick<Deps, 'db' | 'now' | 'settings' | 'executing'>;
 
 /** Records the outcome of a call that was forwarded. One that was given up before stays unknown. */
-export async function endCall({ db, now, settings, executing }: Storing, ended: EndedCall): Promise<void> {
-  const at = now();
+export function endCall(storing: Storing, ended: EndedCall): Promise<void> {
   const { toolCallId, unmade } = ended;
-  const task = await db.transaction({}, async tx => {
+  return end(storing, toolCallId, (tx, at) => {
     // In the order in which calls are given up, so that neither waits for the other.
     endExecution(tx, toolCallId);
     insertOutcomes(tx, [{ ...ended, at }]);
     if (unmade || ended.outcome === 'sign_in_needed') forgetIdempotentCall(tx, toolCallId);
-    endTaskOf(tx, toolCallId, at, at + settings.resultsFor);
-    return findTaskOfCall(tx, toolCallId);
   });
-  executing.delete(toolCallId);
-  if (task !== null) giveHint(db, 'task', task.id);
 }
 
 /** Gives up calls that a process was to forward: nobody will learn from us whether they ran. Returns how many there were. */
@@ -46,13 +41,18 @@ export async function giveUpCalls(
 }
 
 /** Nobody waits for the answer of this call any more, and nobody knows whether it ran. */
-export async function giveUpCall(
+export function giveUpCall(storing: Storing, toolCallId: string): Promise<void> {
+  return end(storing, toolCallId, (tx, at) => giveUpExecution(tx, toolCallId, at));
+}
+
+async function end(
   { db, now, settings, executing }: Storing,
   toolCallId: string,
+  record: (tx: Transaction, at: number) => void | Promise<void>,
 ): Promise<void> {
   const at = now();
   const task = await db.transaction({}, async tx => {
-    await giveUpExecution(tx, toolCallId, at);
+    await record(tx, at);
     endTaskOf(tx, toolCallId, at, at + settings.resultsFor);
     return findTaskOfCall(tx, toolCallId);
   });

@@ -5,6 +5,7 @@
 import { type JsonObject, parseJsonBytes, writeJson } from '../../core/wire/json.ts';
 import { loseTask } from '../../store/tasks.ts';
 import type { Deps } from '../deps.ts';
+import type { RoomFigures } from '../exchange/holding.ts';
 import { Owners } from '../exchange/owners.ts';
 import { giveHint } from '../hints.ts';
 
@@ -22,13 +23,6 @@ interface Entry<About> {
 export interface HeldCall<About> {
   sent: JsonObject;
   about: About;
-}
-
-export interface HeldCallsFigures {
-  held: number;
-  bytes: number;
-  /** Let go for want of room. */
-  evicted: number;
 }
 
 export class HeldCalls<About> {
@@ -49,7 +43,7 @@ export class HeldCalls<About> {
     this.#failed = failed;
   }
 
-  get figures(): HeldCallsFigures {
+  get figures(): RoomFigures {
     return { held: this.#entries.size, bytes: this.#bytes, evicted: this.#evicted };
   }
 

@@ -21,7 +21,7 @@ export async function unsettledCalls(deps: Deps, limit: number, before: string):
   return Promise.all(calls.map(each => withEntry(deps, each)));
 }
 
-export interface Settlement {
+interface Settlement {
   ran: boolean;
   note: string | null;
 }

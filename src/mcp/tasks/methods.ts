@@ -78,6 +78,6 @@ export function countRequest({ tasks }: Pick<McpServices, 'tasks'>, keyId: strin
 }
 
 /** In the same words for tasks of others, so that nobody learns of them. */
-export function unknownTask(): RpcError {
+function unknownTask(): RpcError {
   return new RpcError(CODES.invalidParams, 'There is no such task.');
 }

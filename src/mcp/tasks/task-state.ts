@@ -1,5 +1,5 @@
 // What a task has come to, as any replica tells it: from its row, its approval and its call in the store, and from the
-// result that one of the replicas holds. A tool server that works on it by itself is asked. Nothing else is changed.
+// result that one of the replicas holds. A tool server that works on it by itself is asked.
 
 import { shownEntry } from '../../core/log/entry.ts';
 import type { JsonObject } from '../../core/wire/json.ts';
@@ -20,10 +20,10 @@ import { courseOf, isAtServer, type ServerTaskServices } from './server-task.ts'
 
 const POLL_MS = 5000;
 
-export const GONE = 'Approved, but the call is no longer held: call again';
+const GONE = 'Approved, but the call is no longer held: call again';
 export const UNKNOWN = 'It is not known whether this call ran';
 export const LOST = 'It ran, but its result is no longer held';
-export const TIMED_OUT = 'Not forwarded: nobody answered in time. If the call is still needed, call again.';
+const TIMED_OUT = 'Not forwarded: nobody answered in time. If the call is still needed, call again.';
 const NEVER_RAN = 'It did not run, and why is no longer held: call again';
 /** What a person who denies a call is said to have done, as the decision about the same call says it. */
 const DENIED = 'A person denied this call.';
@@ -147,23 +147,13 @@ function byApproval(task: FoundTask, now: number, input: JsonObject | null): Tol
   switch (approvalStatus) {
     case 'pending':
       if ((expiresAt ?? now) <= now) return completed(errorResult(TIMED_OUT), expiresAt ?? endedAt);
-      return input === null
-        ? { status: 'working', statusMessage: waitsFor(task), endedAt: null }
-        : {
-            status: 'input_required',
-            statusMessage: waitsFor(task),
-            more: { inputRequests: input },
-            endedAt: null,
-          };
+      if (input === null) return working(waitsFor(task));
+      return { ...working(waitsFor(task)), status: 'input_required', more: { inputRequests: input } };
     case 'approved':
       if (cancelAskedAt !== null)
         return cancelled('The call was cancelled before it was made.', cancelAskedAt);
       if (state === 'gone') return failed(GONE, Math.max(endedAt, changedAt));
-      return {
-        status: 'working',
-        statusMessage: 'It was approved, and the call is about to be made.',
-        endedAt: null,
-      };
+      return working('It was approved, and the call is about to be made.');
     case 'denied':
       return completed(errorResult(refusal({ reason: DENIED, ...(note !== null && { note }) })), endedAt);
     case 'timed_out':
@@ -194,8 +184,7 @@ async function byCall(
   admit: Admit | undefined,
 ): Promise<Told> {
   const { outcome, executing } = task;
-  if (outcome === null && executing === 1)
-    return { status: 'working', statusMessage: 'The call is being made.', endedAt: null };
+  if (outcome === null && executing === 1) return working('The call is being made.');
   const endedAt = task.endedAt ?? task.changedAt;
   if (outcome === null) return byDecision(deps, toolCallId, endedAt);
   if (outcome === 'outcome_unknown') return failed(UNKNOWN, endedAt);
@@ -216,6 +205,10 @@ async function byDecision(deps: Deps, toolCallId: string, endedAt: number): Prom
   if (entry?.decision === 'deny')
     return completed(errorResult(refusal({ reason: shownEntry(entry).reason })), endedAt);
   return failed(UNKNOWN, endedAt);
+}
+
+function working(statusMessage: string): Told {
+  return { status: 'working', statusMessage, endedAt: null };
 }
 
 function cancelled(statusMessage: string, endedAt: number): Told {
