@@ -133,6 +133,7 @@ function send(
       callForUpstream(call.input, tool, call.params, call.logLevel, ourToken),
       {
         cancel: call.cancel,
+        beforeSent: call.beforeSent,
         ration: call.ration,
         timeoutMs: services.timeoutMs,
         maxMs: services.maxMs,

@@ -68,4 +68,6 @@ export interface Call {
 export interface Begun extends Call {
   input: CallInput;
   span: Span | undefined;
+  /** Asked right before the call is sent to its tool server. If it throws, the call is not sent. */
+  beforeSent?: () => Promise<void>;
 }

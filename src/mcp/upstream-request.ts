@@ -28,6 +28,8 @@ export interface RequestOptions {
    * The count of changes at which the request was checked. At another count it is not sent. Null: it is always sent.
    */
   changes?: number | null;
+  /** Asked right before the request is sent, once the upstream is connected. If it throws, the request is not sent. */
+  beforeSent?: (() => Promise<void>) | undefined;
   /** The trace that the request belongs to. It is sent in `_meta`, and as headers to servers that are reached by HTTP. */
   trace?: Trace | undefined;
   /** Makes the key of a call, for servers that take one. */

@@ -157,7 +157,8 @@ export class Upstream {
     }
   }
 
-  #ask(wire: Wire, method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
+  async #ask(wire: Wire, method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
+    if (asking.beforeSent !== undefined) await asking.beforeSent();
     const { changes } = this;
     return ask({ wire, modern: this.#modern, changes, newRation: this.#newRation }, method, params, asking);
   }

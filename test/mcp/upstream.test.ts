@@ -282,6 +282,20 @@ describe('a request', () => {
     expect((await call(upstream, { changes: 2 })).error).toBeNull();
   });
 
+  test('is held back at the last moment, once the upstream is connected, also when it is sent once more', async () => {
+    const first = new Forgetful(unsent);
+    const { upstream, opened } = upstreamOn(() => (opened.length === 0 ? first : new Channel(ECHO)));
+    const connected: string[] = [];
+    const beforeSent = async () => {
+      connected.push(upstream.health.state);
+      if (connected.length === 2) throw new Error('not any more');
+    };
+    expect(await message(call(upstream, { beforeSent }))).toBe('not any more');
+    expect(connected).toEqual(['ready', 'ready']);
+    expect([first.asked, opened.length, opened[1]?.of('tools/call').length]).toEqual([1, 2, 0]);
+    expect((await call(upstream, { beforeSent })).error).toBeNull();
+  });
+
   test('that is cancelled while the connection is opened ends at once', async () => {
     const { upstream } = upstreamOn(never);
     const cancel = new AbortController();

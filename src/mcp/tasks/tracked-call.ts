@@ -38,17 +38,17 @@ async function forwardTracked(
   verdict: Verdict,
 ): Promise<JsonObject> {
   const { freedTask, toolCallId } = verdict;
-  const mayForward = await services.tasks.liveness.mayForward(toolCallId).catch(() => false);
-  if (!mayForward) return notForwarded(services, verdict);
   const ended: EndedCall[] = [];
   let result: JsonObject | null = null;
   let failure: unknown = null;
   // The client of this very call repeated one that is a task, and may cancel it as such.
   const unfollow = freedTask === undefined ? () => {} : services.tasks.runs.follow(freedTask, call.cancel);
   try {
-    result = await forward(services, call, tool, verdict, each => ended.push(each));
+    const promised = { ...call, beforeSent: () => mayBeSent(services, verdict) };
+    result = await forward(services, promised, tool, verdict, each => ended.push(each));
   } catch (error) {
     failure = error;
+    if (error instanceof HeldUp) ended.push(neverSent(verdict));
     // When the service stops, nobody learns any more whether the call ran.
     if (error instanceof GivenUp) ended.length = 0;
   }
@@ -67,11 +67,15 @@ async function forwardTracked(
 }
 
 /** Other processes have given up the call already, and somebody may have been told that it did not run. */
-async function notForwarded(services: CallServices, verdict: Verdict): Promise<never> {
-  const { toolCallId } = verdict;
-  const ended = { toolCallId, outcome: 'cancelled', durationMs: 0, result: null, unmade: true } as const;
-  await recordEnd(services, verdict, ended);
-  throw new RpcError(CODES.internal, HELD_UP);
+class HeldUp extends RpcError {}
+
+async function mayBeSent({ tasks: { liveness } }: CallServices, { toolCallId }: Verdict): Promise<void> {
+  const mayForward = await liveness.mayForward(toolCallId).catch(() => false);
+  if (!mayForward) throw new HeldUp(CODES.internal, HELD_UP);
+}
+
+function neverSent({ toolCallId }: Verdict): EndedCall {
+  return { toolCallId, outcome: 'cancelled', durationMs: 0, result: null, unmade: true };
 }
 
 /** Without an outcome, it is not known whether the call ran. */
