@@ -9,8 +9,8 @@ import { RESULT } from '../exchange/kinds.ts';
 
 /** A larger answer is not held. */
 export const MOST_RESULT_BYTES = 5 * 1024 * 1024;
-/** How long it is believed that nobody holds an answer. Every answer is held before its end is told. */
-const MISSING_MS = 60_000;
+/** How long it is believed that nobody holds an answer: a client that asks every five seconds looks for it each time. */
+const MISSING_MS = 3000;
 
 /** As JSON-RPC has it: what the call came back with, or why it failed. */
 export type FinalAnswer = { result: JsonObject } | { error: JsonObject };

@@ -3,6 +3,7 @@
 
 import type { JsonObject } from '../../core/wire/json.ts';
 import type { Deps } from '../../guard/deps.ts';
+import { fetchAnswer } from '../../guard/tasks/fetch-answer.ts';
 import type { Admit, FinalAnswer } from '../../guard/tasks/held-results.ts';
 import { findExecution } from '../../store/executions.ts';
 import { findOutcome } from '../../store/log/outcomes.ts';
@@ -52,9 +53,7 @@ async function answerOf(
   if (ended === null && execution !== null) return execution.processId === null ? AT_SERVER : RUNS;
   if (ended === null) return failed(UNKNOWN);
   if (ended.outcome === 'outcome_unknown') return failed(UNKNOWN);
-  const until = ended.at + deps.settings.resultsFor;
-  const held = until > deps.now() ? await deps.results.find(toolCallId, until, admit) : null;
-  return held ?? failed(LOST);
+  return (await fetchAnswer(deps, toolCallId, ended.at, admit)) ?? failed(LOST);
 }
 
 const failed = (message: string): FinalAnswer => ({ error: { code: CODES.internal, message } });

@@ -2,7 +2,7 @@
 // that moment. The next one is made when the client has read the one before, so that a client that reads slowly misses steps
 // in between and never the end.
 
-import { GuardError } from '../../core/errors.ts';
+import { type ErrorCode, GuardError } from '../../core/errors.ts';
 import { type JsonObject, writeJson } from '../../core/wire/json.ts';
 import type { Principal } from '../../guard/credentials.ts';
 import type { AnswerRation } from '../../guard/rations/answer-ration.ts';
@@ -19,6 +19,8 @@ const MAX_OPEN = 500;
 /** The runtime's server and proxies cut what is silent for long. A revoked credential ends the stream at the next one. */
 const KEEP_ALIVE_MS = 5000;
 const ENDED = ['completed', 'failed', 'cancelled'];
+const BUSY: readonly ErrorCode[] = ['rate_limited', 'overloaded'];
+const BUSY_MS = 1000;
 
 /** The tasks of the credential that listens. */
 export interface OwnTasks {
@@ -108,12 +110,17 @@ class Subscription {
   async begin(taskIds: readonly string[]): Promise<void> {
     const own: string[] = [];
     for (const taskId of taskIds) if (await this.#own.isKnown(taskId)) own.push(taskId);
-    const changed = (taskId: string) => {
-      this.#changed.add(taskId);
-      this.#wake();
-    };
-    for (const taskId of own) this.#tasks.set(taskId, this.#watch.watch(taskId, changed));
+    for (const taskId of own)
+      this.#tasks.set(
+        taskId,
+        this.#watch.watch(taskId, id => this.#readAgain(id)),
+      );
     this.#acknowledged = own;
+  }
+
+  #readAgain(taskId: string): void {
+    this.#changed.add(taskId);
+    this.#wake();
   }
 
   body(): ReadableStream<Uint8Array> {
@@ -198,7 +205,10 @@ class Subscription {
 
   async #stateOf(taskId: string, admit: Admit): Promise<Paced | null> {
     const task = await this.#own.read(taskId, admit).catch(unlessBusy);
-    if (task === undefined) return null;
+    if (task === undefined) {
+      setTimeout(() => this.#readAgain(taskId), BUSY_MS);
+      return null;
+    }
     if (task === null) {
       this.#forget(taskId);
       return null;
@@ -235,9 +245,12 @@ class Subscription {
   }
 }
 
-/** The key has no place left to ask the tool server that works on a task. It counts as changed again soon. */
+/**
+ * The key has no place left to ask the tool server that works on a task, or the replica that holds a result has not answered:
+ * the task is read again soon.
+ */
 function unlessBusy(error: unknown): undefined {
-  if (!(error instanceof GuardError) || error.code !== 'rate_limited') throw error;
+  if (!(error instanceof GuardError) || !BUSY.includes(error.code)) throw error;
 }
 
 const encoder = new TextEncoder();

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../core/wire/json.ts';
 import type { Principal } from '../../guard/credentials.ts';
 import type { Deps } from '../../guard/deps.ts';
 import { isId } from '../../guard/ids.ts';
+import { fetchAnswer } from '../../guard/tasks/fetch-answer.ts';
 import type { Admit } from '../../guard/tasks/held-results.ts';
 import { findAudit } from '../../store/log/audit.ts';
 import type { CallOutcome } from '../../store/log/outcomes.ts';
@@ -189,7 +190,7 @@ async function byCall(
   if (outcome === null) return byDecision(deps, toolCallId, endedAt);
   if (outcome === 'outcome_unknown') return failed(UNKNOWN, endedAt);
   if (outcome === 'cancelled') return cancelled('The call was cancelled while it ran.', endedAt);
-  const answer = await deps.results.find(toolCallId, endedAt + deps.settings.resultsFor, admit);
+  const answer = await fetchAnswer(deps, toolCallId, endedAt, admit);
   if (answer === null) return failed(lostAfter(outcome), endedAt);
   if ('result' in answer) return { status: 'completed', more: answer, endedAt };
   const { message } = answer.error;
