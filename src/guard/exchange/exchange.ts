@@ -23,6 +23,8 @@ import {
   readQuestion,
 } from './messages.ts';
 
+/** One owner, such as a key, may have this part of the questions under way: a quarter. */
+const SHARE = 4;
 /** Look-ups that wait for their turn. */
 const MOST_WAITING = 4096;
 /** Questions of others that are being answered, which is more than one replica asks; further ones are told "busy". */
@@ -64,6 +66,8 @@ export class Exchange {
   readonly #asked = new Map<string, Asked>();
   readonly #waiting: (() => void)[] = [];
   #asking = 0;
+  /** The look-ups of each owner, under way and waiting. */
+  readonly #perOwner = new Map<string, number>();
   #answering = 0;
   #answeringBytes = 0;
   #keptChars = 0;
@@ -82,10 +86,25 @@ export class Exchange {
 
   /**
    * The bytes as another replica holds them, or null if none has answered in time. It is an error if somebody holds them
-   * who is too busy, because "nobody holds them" would not be true.
+   * who is too busy, because "nobody holds them" would not be true. It is one too if so much is looked up for the same
+   * owner that others would have to wait; null: it is looked up for nobody in particular.
    */
-  async ask(about: string): Promise<Uint8Array | null> {
+  async ask(about: string, owner: string | null = null): Promise<Uint8Array | null> {
     if (!this.#with.db.hintsReachReplicas) return null;
+    if (owner === null) return this.#askInTurn(about);
+    const before = this.#perOwner.get(owner) ?? 0;
+    if (before >= this.#kind.mostAsked / SHARE) throw tooMany();
+    this.#perOwner.set(owner, before + 1);
+    try {
+      return await this.#askInTurn(about);
+    } finally {
+      const left = (this.#perOwner.get(owner) ?? 0) - 1;
+      if (left > 0) this.#perOwner.set(owner, left);
+      else this.#perOwner.delete(owner);
+    }
+  }
+
+  async #askInTurn(about: string): Promise<Uint8Array | null> {
     await this.#turn();
     try {
       let isBusy = false;

@@ -105,12 +105,12 @@ export class Holding<E extends Entry, V> {
     return this.#current(this.#own, id) ?? this.#current(this.#copies, id);
   }
 
-  /** Null if no replica holds it. What comes from another replica is not kept beyond `until`. */
-  async find(id: string, until: number): Promise<V | null> {
+  /** Null if no replica holds it. What comes from another replica is not kept beyond `until`. It is looked up for `owner`. */
+  async find(id: string, until: number, owner: string | null = null): Promise<V | null> {
     const here = this.#readHere(id);
     if (here === null && this.isMissing(id)) return null;
     // It may have come to be held here meanwhile.
-    const value = here ?? (await this.#lookUp(id, until)) ?? this.#readHere(id);
+    const value = here ?? (await this.#lookUp(id, until, owner)) ?? this.#readHere(id);
     this.#figures.found[here !== null ? 'here' : value !== null ? 'elsewhere' : 'nowhere']++;
     return value;
   }
@@ -148,17 +148,17 @@ export class Holding<E extends Entry, V> {
   }
 
   /** Several people who look at the same time ask once. */
-  #lookUp(id: string, until: number): Promise<V | null> {
+  #lookUp(id: string, until: number, owner: string | null): Promise<V | null> {
     const underWay = this.#lookUps.get(id);
     if (underWay !== undefined) return underWay;
-    const lookUp = this.#ask(id, until, () => this.#lookUps.get(id) === lookUp);
+    const lookUp = this.#ask(id, until, owner, () => this.#lookUps.get(id) === lookUp);
     this.#lookUps.set(id, lookUp);
     return lookUp;
   }
 
-  async #ask(id: string, until: number, isWanted: () => boolean): Promise<V | null> {
+  async #ask(id: string, until: number, owner: string | null, isWanted: () => boolean): Promise<V | null> {
     try {
-      const bytes = await this.#exchange.ask(id);
+      const bytes = await this.#exchange.ask(id, owner);
       if (bytes === null) {
         this.#noteMissing(id);
         return null;

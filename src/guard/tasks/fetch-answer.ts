@@ -7,16 +7,21 @@ import type { Admit, FinalAnswer } from './held-results.ts';
 
 const PATIENCE_MS = 10_000;
 
+interface Ended {
+  toolCallId: string;
+  keyId: string;
+  endedAt: number;
+}
+
 /** Null if it is lost, or if its time is over. */
 export async function fetchAnswer(
   { db, now, results, settings }: Deps,
-  toolCallId: string,
-  endedAt: number,
+  { toolCallId, keyId, endedAt }: Ended,
   admit?: Admit,
 ): Promise<FinalAnswer | null> {
   const until = endedAt + settings.resultsFor;
   if (until <= now()) return null;
-  const answer = await results.find(toolCallId, until, admit);
+  const answer = await results.find(toolCallId, until, admit, keyId);
   if (answer === null && db.hintsReachReplicas && now() < endedAt + PATIENCE_MS)
     throw new GuardError('overloaded', 'The replica that holds this result has not answered.', {
       retryAfter: 1,

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject, parseJsonBytes, writeJson } from '../../core/wire/json.ts';
 import type { Exchanging } from '../exchange/exchange.ts';
 import { type Entry, type HeldFigures, Holding } from '../exchange/holding.ts';
-import { RESULT } from '../exchange/kinds.ts';
+import { type Kind, RESULT } from '../exchange/kinds.ts';
 
 /** A larger answer is not held. */
 export const MOST_RESULT_BYTES = 5 * 1024 * 1024;
@@ -32,11 +32,11 @@ export class HeldResults {
 
   /**
    * `limit` is in bytes, for all answers together; where there is no room, the oldest of the key that takes most goes. `mayGive` says whether the
-   * store knows the call and its answer may still be fetched.
+   * store knows the call and its answer may still be fetched. `kind` says how long other replicas are waited for.
    */
-  constructor(storing: Storing, limit: number) {
+  constructor(storing: Storing, limit: number, kind: Kind = RESULT) {
     const options = { limit, copyMs: Number.POSITIVE_INFINITY, missingMs: MISSING_MS, read, entryOf };
-    this.#holding = new Holding(RESULT, storing, options);
+    this.#holding = new Holding(kind, storing, options);
   }
 
   get figures(): HeldFigures {
@@ -56,13 +56,18 @@ export class HeldResults {
   }
 
   /**
-   * Null if no replica holds it. `until` is the end of its time, as the store has it. It may be large, and whoever asks may
+   * Null if no replica holds it. `until` is the end of its time, as the store has it, and `keyId` the key for which it is looked up. It may be large, and whoever asks may
    * ask for it often and read slowly: `admit` is waited for before it is read.
    */
-  async find(toolCallId: string, until: number, admit: Admit = async () => {}): Promise<FinalAnswer | null> {
+  async find(
+    toolCallId: string,
+    until: number,
+    admit: Admit = async () => {},
+    keyId: string | null = null,
+  ): Promise<FinalAnswer | null> {
     const here = this.#holding.here(toolCallId)?.bytes.length;
     if (here !== undefined) await admit(here);
-    const found = await this.#holding.find(toolCallId, until);
+    const found = await this.#holding.find(toolCallId, until, keyId);
     if (found !== null && here === undefined) await admit(found.bytes);
     return found?.answer ?? null;
   }

@@ -33,7 +33,7 @@ export async function answerAgain(
     await ration.turn(bytes);
   };
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-    const answer = await answerOf(deps, toolCallId, admit);
+    const answer = await answerOf(deps, { toolCallId, keyId: principal.keyId }, admit);
     if (answer === AT_SERVER && tasks) return createdTask(deps, principal, toolCallId);
     if (typeof answer !== 'symbol') return told(answer, modern);
     if (hungUp?.aborted) throw new CallCancelled(CODES.internal, 'The client has gone.');
@@ -44,7 +44,7 @@ export async function answerAgain(
 
 async function answerOf(
   deps: Deps,
-  toolCallId: string,
+  { toolCallId, keyId }: { toolCallId: string; keyId: string },
   admit: Admit,
 ): Promise<FinalAnswer | typeof RUNS | typeof AT_SERVER> {
   // Its outcome is recorded in the transaction that ends the execution, so it is read after it.
@@ -53,7 +53,7 @@ async function answerOf(
   if (ended === null && execution !== null) return execution.processId === null ? AT_SERVER : RUNS;
   if (ended === null) return failed(UNKNOWN);
   if (ended.outcome === 'outcome_unknown') return failed(UNKNOWN);
-  return (await fetchAnswer(deps, toolCallId, ended.at, admit)) ?? failed(LOST);
+  return (await fetchAnswer(deps, { toolCallId, keyId, endedAt: ended.at }, admit)) ?? failed(LOST);
 }
 
 const failed = (message: string): FinalAnswer => ({ error: { code: CODES.internal, message } });

@@ -190,7 +190,7 @@ async function byCall(
   if (outcome === null) return byDecision(deps, toolCallId, endedAt);
   if (outcome === 'outcome_unknown') return failed(UNKNOWN, endedAt);
   if (outcome === 'cancelled') return cancelled('The call was cancelled while it ran.', endedAt);
-  const answer = await fetchAnswer(deps, toolCallId, endedAt, admit);
+  const answer = await fetchAnswer(deps, { toolCallId, keyId: task.keyId, endedAt }, admit);
   if (answer === null) return failed(lostAfter(outcome), endedAt);
   if ('result' in answer) return { status: 'completed', more: answer, endedAt };
   const { message } = answer.error;

@@ -8,10 +8,12 @@ import { DETAILS, RESULT } from '../../../src/guard/exchange/kinds.ts';
 import { answerTo, newQuestion, readQuestion } from '../../../src/guard/exchange/messages.ts';
 import { newId } from '../../../src/guard/ids.ts';
 import { Vault } from '../../../src/guard/secrets.ts';
+import { fetchAnswer } from '../../../src/guard/tasks/fetch-answer.ts';
 import { type FinalAnswer, HeldResults, MOST_RESULT_BYTES } from '../../../src/guard/tasks/held-results.ts';
 import { NOW, openStore, type TestStore } from '../../store/stores.ts';
 import { until } from '../../support/faults.ts';
 import { engines } from '../../support/service.ts';
+import { depsAt } from '../deps.ts';
 import { Channel, FOREIGN } from '../exchange/channel.ts';
 
 const MIB = 1024 * 1024;
@@ -152,9 +154,17 @@ describe('several processes', () => {
     id = held(SAID);
   });
 
-  function replica(limit = 64 * MIB): HeldResults {
+  /** One that waits longer where an answer will come, however busy the machine is. */
+  function replica(waitsMs: readonly number[] = [60_000]): HeldResults {
     const mayGive = async (toolCallId: string) => known.has(toolCallId);
-    return new HeldResults({ db: channel.joined(), vault: VAULT, now: () => channel.now, mayGive }, limit);
+    return new HeldResults(
+      { db: channel.joined(), vault: VAULT, now: () => channel.now, mayGive },
+      64 * MIB,
+      {
+        ...RESULT,
+        waitsMs,
+      },
+    );
   }
 
   function held(what: FinalAnswer): string {
@@ -221,14 +231,38 @@ describe('several processes', () => {
     expect(await asking.find(id, END)).toEqual(SAID);
   });
 
-  test('what was lost is asked for twice, and then it is believed for a minute', async () => {
+  test('what was lost is asked for twice, and then it is believed for a while', async () => {
+    asking = replica(RESULT.waitsMs.map(ms => ms / 50));
     holding.close();
     expect(await asking.find(id, END)).toBeNull();
     expect(await asking.find(id, END)).toBeNull();
     expect(of('result-question')).toHaveLength(2);
     holding.hold(id, KEY, SAID, END);
-    channel.now += 60_000;
+    channel.now += 3000;
+    asking = replica();
     expect(await asking.find(id, END)).toEqual(SAID);
+  });
+
+  test('soon after the end, an answer that is not found is not said to be lost', async () => {
+    holding.close();
+    const results = replica([1]);
+    const deps = { ...depsAt(store.db, () => channel.now), db: channel.joined(), results };
+    const fetched = (endedAt: number) =>
+      fetchAnswer(deps, { toolCallId: id, keyId: KEY, endedAt }).catch(error => error.code);
+    expect(await fetched(NOW - 9999)).toBe('overloaded');
+    expect(await fetched(NOW - 10_000)).toBeNull();
+    expect(await fetched(NOW - deps.settings.resultsFor)).toBeNull();
+    const alone = { ...deps, db: store.db };
+    expect(await fetchAnswer(alone, { toolCallId: id, keyId: KEY, endedAt: NOW })).toBeNull();
+  });
+
+  test('what one key looks for in vain keeps nobody else from finding', async () => {
+    channel.transport = word => (word.includes(id) || !word.startsWith('result-question ') ? [word] : []);
+    const lost = Array.from({ length: 100 }, () => asking.find(newId(), END, undefined, KEY));
+    const told = Promise.allSettled(lost);
+    expect(await asking.find(id, END, undefined, newId())).toEqual(SAID);
+    expect(of('result-question')).toHaveLength(RESULT.mostAsked / 4 + 1);
+    void told;
   });
 
   test('whoever has too much to do says so, and nobody says that the answer is lost', async () => {
