@@ -21,7 +21,7 @@ const KILLS = sized(5200, 60, 20);
 /** A call of a process that has ended is given up within 10 s; the rest is for a busy machine. */
 const QUIET_MS = 60_000;
 const PLAN: Plan = LONG
-  ? { keys: 40, quietMs: QUIET_MS, kills: { replicas: 30, toolServer: 200, clients: 400 } }
+  ? { keys: 40, quietMs: QUIET_MS, kills: { replicas: 20, toolServer: 220, clients: 450 } }
   : { keys: 12, quietMs: QUIET_MS, kills: { replicas: 3, toolServer: 15, clients: 20 } };
 /** At most; a mutant's run ends with the first round in which it is found out. */
 const MUTANT_KILLS = 2000;

@@ -176,6 +176,9 @@ export class Flow {
   }
 }
 
-/** There was no verdict, so the call was not made. */
+/**
+ * There was no verdict, so the call was not made: it could not be recorded, or the tool server was away when its tools were
+ * listed.
+ */
 const isRefusal = ({ message, code }: { message: string; code: number }): boolean =>
-  message.includes('could not be recorded') || code === -32000;
+  message.includes('could not be recorded') || message.startsWith('Unknown tool') || code === -32000;

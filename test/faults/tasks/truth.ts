@@ -204,8 +204,13 @@ export class Truth {
   }
 }
 
+/** A key may ask 600 times a minute. Whoever has asked more often waits, as every client does. */
 async function tell(client: TasksClient, id: string): Promise<Told> {
-  const { result, error, text } = await client.get(id);
+  const { status, headers, result, error, text } = await client.get(id);
+  if (status === 429) {
+    await Bun.sleep(1000 * Number(headers.get('retry-after') ?? 1));
+    return tell(client, id);
+  }
   if (result === undefined) return { status: 'refused', text: error?.message ?? text };
   return {
     status: result.status,
@@ -213,8 +218,14 @@ async function tell(client: TasksClient, id: string): Promise<Told> {
   };
 }
 
-/** How much is under way: questions, approved calls that somebody holds, and calls that were forwarded. */
-export async function underWay(store: StoreFromOutside, keyIds: readonly string[]): Promise<number> {
+/** What is under way: questions, approved calls that somebody holds, and calls that were forwarded. */
+export interface UnderWay {
+  count: number;
+  /** Tasks that only the tool server can end: it is asked when their client asks. */
+  atServer: { id: string; whose: string }[];
+}
+
+export async function underWay(store: StoreFromOutside, keyIds: readonly string[]): Promise<UnderWay> {
   const keys = keyIds.map(id => `'${id}'`).join(',');
   const [row] = await store.rows<{ open: number }>(
     `SELECT (SELECT count(*) FROM approvals WHERE status = 'pending' AND key_id IN (${keys}))
@@ -222,5 +233,10 @@ export async function underWay(store: StoreFromOutside, keyIds: readonly string[
           WHERE t.state = 'waiting' AND a.status = 'approved' AND t.key_id IN (${keys}))
        + (SELECT count(*) FROM executions WHERE unknown_at IS NULL AND key_id IN (${keys})) AS open`,
   );
-  return Number(row?.open);
+  const atServer = await store.rows<UnderWay['atServer'][number]>(
+    `SELECT t.id, COALESCE(t.session_id, t.key_id) AS whose FROM tasks t
+       JOIN executions e ON e.tool_call_id = t.tool_call_id AND e.unknown_at IS NULL
+     WHERE t.server_task_sealed IS NOT NULL AND t.key_id IN (${keys})`,
+  );
+  return { count: Number(row?.open), atServer };
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { newDataDir, random, StoreFromOutside, until } from '../../support/faults.ts';
 import { freePort } from '../../support/port.ts';
 import type { TestService } from '../../support/service.ts';
+import { TasksClient } from '../../support/tasks.ts';
 import { Callers } from './callers.ts';
 import { linesOf, type Run } from './ledger.ts';
 import type { Note, Orders } from './orders.ts';
@@ -14,6 +15,8 @@ import { Replicas, Restarted, type WorldOptions } from './processes.ts';
 import { Truth, underWay } from './truth.ts';
 
 const CLIENTS = 4;
+/** How often it is looked whether anything is under way. */
+const ASKED_EVERY_MS = 200;
 
 /** How many were killed, or may be before the quiet. */
 export interface Kills {
@@ -31,7 +34,7 @@ export interface Plan {
 }
 
 /** On average, between two of them. */
-const PAUSES_MS: Kills = { replicas: 300, toolServer: 60, clients: 20 };
+const PAUSES_MS: Kills = { replicas: 300, toolServer: 90, clients: 30 };
 
 export interface RoundFound {
   violations: string[];
@@ -128,13 +131,25 @@ export class TaskWorld {
   }
 
   /** Everybody is left alone until nothing is under way any more. Returns what never ended. */
-  async #settled(clients: readonly Restarted[], { orders }: Callers, withinMs: number): Promise<string[]> {
+  async #settled(
+    clients: readonly Restarted[],
+    { orders, tokens }: Callers,
+    withinMs: number,
+  ): Promise<string[]> {
     this.#people.isThorough = true;
     const keyIds = [...new Set(orders.map(({ keyId }) => keyId))];
     const store = new StoreFromOutside(this.#replicas.databaseUrl);
+    // Their clients were killed or follow another task, so somebody else has to ask on their behalf.
+    const isQuiet = async () => {
+      const { count, atServer } = await underWay(store, keyIds);
+      for (const { id, whose } of atServer)
+        await new TasksClient(this.#replicas.services[0] as TestService, tokens.get(whose) as string).get(id);
+      if (count > 0) await Bun.sleep(ASKED_EVERY_MS);
+      return count === 0;
+    };
     try {
       await until('the clients have ended', () => clients.every(client => client.isOver), withinMs);
-      await until('nothing is under way', async () => (await underWay(store, keyIds)) === 0, withinMs);
+      await until('nothing is under way', isQuiet, withinMs);
       return [];
     } catch (error) {
       return [(error as Error).message];
