@@ -33,11 +33,6 @@ export class TaskRuns {
     return work;
   }
 
-  /** How many calls of tasks are under way. */
-  get size(): number {
-    return this.#runs.size;
-  }
-
   /** Begins the call of a task, unless it is under way. A call that fails is begun again when it is next asked for. */
   begin(taskId: string, run: (cancel: AbortController) => Promise<void>): void {
     if (this.#isOver || this.#runs.has(taskId)) return;
