@@ -86,8 +86,8 @@ export function answerCall(
     };
     const context = { span, id, protocolVersion };
     const client = { principal, run: run ?? mcpSessionId, mcpSessionId, modern, elicitsUrl, tasks, logLevel };
-    const keyed = goesOn ? { idempotencyKey, hungUp: request.signal } : {};
-    const made = { ...client, ...keyed, params, startedAt, cancel, ration, onNotification, context };
+    const made: Call = { ...client, params, startedAt, cancel, ration, onNotification, context };
+    if (goesOn) Object.assign(made, { idempotencyKey, hungUp: request.signal });
     callTool(services, made).then(
       result => answer(resultMessage(id, modern ? { resultType: 'complete', ...result } : result), 200),
       error => {

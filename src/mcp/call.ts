@@ -160,7 +160,8 @@ async function askAndForward(
   slot: CallSlot,
 ): Promise<JsonObject> {
   const asked = withKey(services, call, question(call, tool, slot));
-  const verdict = await services.checks.submit(asked).catch(asConflict);
+  const submitted = services.checks.submit(asked);
+  const verdict = await (asked.once === undefined ? submitted : submitted.catch(asConflict));
   if (slot.none !== undefined || !waitsHere(call, verdict)) return answerFor(services, call, tool, verdict);
   told(services, call, verdict);
   const { signal } = call.cancel;
@@ -190,9 +191,8 @@ function question(call: Begun, tool: KnownTool, { none }: CallSlot): CheckReques
     ...(shownLook !== undefined && { shownLook }),
     ...checkedOf(call.input),
     ...(call.tasks && { taskable: true, tracked: true }),
-    ...(call.resumes === undefined
-      ? { referenceId: referenceIn(call.params) }
-      : { resumes: call.resumes, referenceId: call.resumes }),
+    ...(call.resumes !== undefined && { resumes: call.resumes }),
+    referenceId: call.resumes ?? referenceIn(call.params),
     run: call.run,
     startedAt: call.startedAt,
     span: call.span,

@@ -57,7 +57,7 @@ export async function forward(
   try {
     if (tool.unsigned !== undefined) throw signInFirst();
     const follows = call.tasks && (await services.tasks.areOnFor(call.principal.keyId));
-    const sent = { ...call, tasks: follows };
+    const sent = follows === call.tasks ? call : { ...call, tasks: follows };
     const response = await (guarded === null
       ? send(services, sent, tool, toolCallId, call.onNotification)
       : sendGuarded(services, sent, tool, toolCallId, guarded));

@@ -54,8 +54,12 @@ export function elicitsUrl(capabilities: Json | undefined): boolean {
  * the call has none.
  */
 export function takeOwnAnswers(params: JsonObject): { params: JsonObject; answers: OwnAnswers } | null {
-  const { inputResponses: responses, requestState, ...rest } = params;
-  if (!isObject(responses)) return null;
+  if (!isObject(params['inputResponses'])) return null;
+  const {
+    inputResponses: responses,
+    requestState,
+    ...rest
+  } = params as JsonObject & { inputResponses: JsonObject };
   const answers: OwnAnswers = {};
   for (const [question, name] of Object.entries(NAMES) as [OwnQuestion, string][]) {
     const given = responses[name];

@@ -157,10 +157,11 @@ export class Upstream {
     }
   }
 
-  async #ask(wire: Wire, method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
-    if (asking.beforeSent !== undefined) await asking.beforeSent();
+  #ask(wire: Wire, method: string, params: JsonObject, asking: RequestOptions): Promise<RpcResponse> {
     const { changes } = this;
-    return ask({ wire, modern: this.#modern, changes, newRation: this.#newRation }, method, params, asking);
+    const send = () =>
+      ask({ wire, modern: this.#modern, changes, newRation: this.#newRation }, method, params, asking);
+    return asking.beforeSent === undefined ? send() : asking.beforeSent().then(send);
   }
 
   #ended(): void {

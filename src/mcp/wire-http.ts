@@ -87,7 +87,7 @@ export class HttpWire implements Wire {
     const id = this.#nextId++;
     try {
       const message = writeJson({ jsonrpc: '2.0', id, method, params });
-      const own = { ...headers, ...callHeaders(this.#target, hooks) };
+      const own = this.#target.namesCalls ? { ...headers, ...callHeaders(this.#target, hooks) } : headers;
       const answer = await this.#send('POST', message, hooks.signal, own);
       if (method === 'initialize') this.#sessionId = answer.header('mcp-session-id');
       if (answer.header('content-type')?.includes('text/event-stream'))
