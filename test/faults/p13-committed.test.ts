@@ -21,10 +21,10 @@ const UPSTREAM_SECONDS = 2;
 
 const FORWARD_FIRST: Patch = {
   file: 'src/mcp/call.ts',
-  find: 'const verdict = await services.checks.submit(asked).catch(asConflict);',
+  find: 'const verdict = await (asked.once === undefined ? submitted : submitted.catch(asConflict));',
   replace: `const early = forwardAndTell(services, call, tool, { toolCallId: crypto.randomUUID() });
   early.catch(() => {});
-  const verdict = await services.checks.submit(asked).catch(asConflict);
+  const verdict = await (asked.once === undefined ? submitted : submitted.catch(asConflict));
   if (verdict.decision === 'allow') return early;`,
 };
 const BEFORE_COMMIT: Patch = {
