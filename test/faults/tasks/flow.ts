@@ -10,6 +10,8 @@ const ENDED = ['completed', 'failed', 'cancelled'];
 const NO_LONGER_HELD = 'Approved, but the call is no longer held: call again';
 /** How many answers a call with a key gets, of which each is the same. */
 const ANSWERS = 2;
+/** How often a call without a verdict is made again. A tool server that was away often is left alone for a minute. */
+const MOST_REFUSALS = 15;
 /** It is asked about a task less and less often, because a key may ask 600 times a minute. */
 const PAUSE_MS = 40;
 const MOST_PAUSE_MS = 1000;
@@ -27,6 +29,7 @@ export class Flow {
   #taskId: string | null;
   #isFreed: boolean;
   #pauses = 0;
+  #refusals = 0;
 
   constructor(
     orders: Orders,
@@ -96,7 +99,11 @@ export class Flow {
       this.#note({ n, step: 'task', taskId: result.taskId });
       return true;
     }
-    if (result === undefined && (error === undefined || isRefusal(error))) return false;
+    if (
+      result === undefined &&
+      (error === undefined || (isRefusal(error) && this.#refusals++ < MOST_REFUSALS))
+    )
+      return false;
     this.#answers++;
     this.#note({
       n,

@@ -13,6 +13,8 @@ const CALL_GONE = 'Approved, but the call is no longer held: call again';
 /** What a tool server that dies in the middle of a call leaves behind. */
 const NO_RESULT = ['upstream_failure', 'timed_out', 'tool_error'];
 
+/** Tasks that are asked about at a time: a replica takes seconds to find out that nobody holds a result. */
+const AT_ONCE = 16;
 /** How long a replica may believe that nobody holds a result. */
 const BELIEVED_MS = 90_000;
 const AGAIN_MS = 2000;
@@ -112,17 +114,25 @@ export class Truth {
 
   /** Asks about every task, on every replica, as its owner and as others. */
   async told(services: readonly TestService[]): Promise<void> {
-    for (const task of this.#tasks) {
-      const token = this.#round.tokens.get(task.sessionId ?? task.keyId) as string;
-      const told = await this.#tellEach(services, token, task.id);
-      const [first] = told as [Told];
-      if (told.some(each => each.status !== first.status || each.text !== first.text))
-        this.#wrong(task, 'is told differently by each replica', JSON.stringify(told));
-      else this.#judge(task, first);
-      if (first.text === UNKNOWN) this.unknown++;
-    }
+    const waiting = [...this.#tasks];
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let task = waiting.pop(); task !== undefined; task = waiting.pop())
+          await this.#tellAndJudge(services, task);
+      }),
+    );
     await this.#hidden(services.at(-1) as TestService);
     this.#clientsSawTheTruth();
+  }
+
+  async #tellAndJudge(services: readonly TestService[], task: Task): Promise<void> {
+    const token = this.#round.tokens.get(task.sessionId ?? task.keyId) as string;
+    const told = await this.#tellEach(services, token, task.id);
+    const [first] = told as [Told];
+    if (told.some(each => each.status !== first.status || each.text !== first.text))
+      this.#wrong(task, 'is told differently by each replica', JSON.stringify(told));
+    else this.#judge(task, first);
+    if (first.text === UNKNOWN) this.unknown++;
   }
 
   /**
