@@ -18,8 +18,11 @@ import { type Plan, TaskWorld } from './world.ts';
 
 /** Of all processes, on each engine. */
 const KILLS = sized(5200, 60, 20);
-/** A call of a process that has ended is given up within 10 s; the rest is for a busy machine. */
-const QUIET_MS = 60_000;
+/**
+ * A call of a process that has ended is given up within 10 s. A tool server that was killed often is left alone for up to a
+ * minute before it is tried again, and each call may have to wait for that.
+ */
+const QUIET_MS = 180_000;
 const PLAN: Plan = LONG
   ? { keys: 40, quietMs: QUIET_MS, kills: { replicas: 20, toolServer: 220, clients: 450 } }
   : { keys: 12, quietMs: QUIET_MS, kills: { replicas: 3, toolServer: 15, clients: 20 } };
