@@ -140,6 +140,7 @@ async function measure(engine: Engine, { kills, plan, root }: Measuring) {
     do {
       const { violations, ...counted } = await world.round(plan);
       found.violations.push(...violations);
+      if (root === undefined) for (const each of violations) console.log(each);
       for (const [name, count] of Object.entries(counted)) found[name as keyof typeof counted] += count;
     } while (killed() < kills && !(root !== undefined && found.violations.length > 0));
     return found;
