@@ -93,6 +93,7 @@ const BODIES: Record<string, object> = {
   'POST /admin/v1/policies/:id/replay': RULES,
   'POST /admin/v1/limits/reset': { policyId: UUID, name: 'sends', subject: UUID },
   'POST /admin/v1/keys': { name: 'k', policyId: UUID, notify: { emails: [EMAIL] }, openTo: ['group:dev'] },
+  'POST /admin/v1/calls/:toolCallId/settle': { ran: true, note: 'ok' },
   'POST /admin/v1/connect-tickets': { client: 'codex', policyId: UUID },
   'PATCH /admin/v1/keys/:id': {
     name: 'k',
