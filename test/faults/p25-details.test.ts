@@ -223,7 +223,7 @@ async function measure(
     for (let round = 0; round < rounds; round++) {
       await campaign.ask();
       if (wants('held')) await campaign.whileHeld();
-      if (wants('channel') && snoop !== null) await campaign.snoopedOn(snoop);
+      if (wants('channel') && snoop !== null) await campaign.snoopedOn(snoop, root ? 10_000 : 100);
       if (wants('seen')) await campaign.unseenAnswers();
       if (wants('ended')) await campaign.afterTheEnd();
       if (wants('tasks')) await seatsOfTasks(gate, campaign);
@@ -397,7 +397,7 @@ class Campaign {
   }
 
   /** Somebody with the database's password repeats and forges questions, and asks as a replica about what has ended. */
-  async snoopedOn(snoop: Snoop): Promise<void> {
+  async snoopedOn(snoop: Snoop, patienceMs: number): Promise<void> {
     const [open, ended] = [(await this.ask())[0] as Held, (await this.ask())[0] as Held];
     await this.#lookAtHeld(this.#gate.services[1] as TestService, open);
     const asked = snoop.questions();
@@ -411,14 +411,15 @@ class Campaign {
       this.#gate.rows(`UPDATE approvals SET status = '${status}' WHERE id = '${ended.referenceId}'`);
     await update('denied');
     await snoop.ask(newQuestion(VAULT, DETAILS, ended.referenceId, Date.now()).question.text);
-    // The channel keeps the order, so whatever the judge answers to all of that comes before its answer to this.
     const last = newQuestion(VAULT, DETAILS, open.referenceId, Date.now()).question;
     await snoop.ask(last.text);
     await until('the last answer', () => snoop.answered().has(last.id));
-    await update('pending');
     const known = new Set([...asked.map(each => each.split(' ')[1]), last.id]);
-    for (const [id, count] of snoop.answered())
-      if (count > 1 || !known.has(id)) this.violations.add('an answer to a question that gets none');
+    const isForeign = () => [...snoop.answered()].some(([id, count]) => count > 1 || !known.has(id));
+    // The judge answers over several connections, so the last answer can come before others: a mutant's is waited for.
+    await until('an answer that nobody should get', isForeign, patienceMs).catch(() => {});
+    await update('pending');
+    if (isForeign()) this.violations.add('an answer to a question that gets none');
     this.#unseen('on the channel', snoop.heard);
   }
 

@@ -50,7 +50,7 @@ test('one audit entry, as in the list; nothing is known of a call that was not f
   const [listed] = (await service.admin('GET', '/audit?limit=1')).body.entries;
   const one = await service.admin('GET', `/audit/${toolCallId}`);
   const { context, ...entry } = one.body;
-  expect(entry).toEqual({ ...listed, forwarded: null });
+  expect(entry).toEqual({ ...listed, forwarded: null, settled: null });
   expect(context).toMatchObject({ keyName: 'test', sessionLabel: null, approval: null });
   expect((await service.admin('GET', `/audit/${Bun.randomUUIDv7()}`)).status).toBe(404);
 });
