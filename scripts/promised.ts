@@ -31,6 +31,7 @@ export const PROMISES: Record<string, string> = {
   P27: 'Nothing outside the store delays a check',
   P28: 'A shadow changes nothing, and what is recorded of it is the verdict of a version that was current',
   P29: 'A call sent after the verdict of a marking call is decided with its mark, and no value is known that nobody trusted has named',
+  P31: 'A call of a task runs at most once, and its end is told or called unknown',
   P32: 'Nothing leaves that a policy hides or withholds, and a result’s marks hold before it is passed on',
   P34: 'No call is allowed on a tool definition that nobody has accepted, while it changes and is accepted at once',
   P33: 'Every audit entry is sealed exactly once, whatever is killed, and however late it becomes visible',

@@ -5,16 +5,16 @@
 // is quiet, and then every task is asked about on every replica, by its owner and by strangers. All kills are real. The seed
 // makes the choices (what is called, how the tool behaves, what is answered); when exactly a kill comes is up to the machine.
 // The mutants forward before the entry is safe, send again what was not answered, let two replicas take one task, and tell
-// strangers of it. It is run by itself (bun test ./test/faults/tasks/p31.ts): its long run is not measured yet.
+// strangers of it.
 
 import { expect, test } from 'bun:test';
-import { figures, SEED, withMutant } from '../../support/faults.ts';
-import type { Patch } from '../../support/mutant.ts';
-import { LONG } from '../../support/need.ts';
-import { makeProgram } from '../../support/program.ts';
-import type { Engine } from '../../support/service.ts';
-import { enginesWhenChanged, sized, whenChanged } from '../../support/when-changed.ts';
-import { type Plan, TaskWorld } from './world.ts';
+import { figures, SEED, withMutant } from '../support/faults.ts';
+import type { Patch } from '../support/mutant.ts';
+import { LONG } from '../support/need.ts';
+import { makeProgram } from '../support/program.ts';
+import type { Engine } from '../support/service.ts';
+import { enginesWhenChanged, sized, whenChanged } from '../support/when-changed.ts';
+import { type Plan, TaskWorld } from './tasks/world.ts';
 
 /** Of all processes, on each engine. */
 const KILLS = sized(5200, 60, 20);
@@ -109,7 +109,7 @@ const both = await enginesWhenChanged('src/store/**', 'src/guard/**', 'src/mcp/*
 const program = LONG ? [await makeProgram()] : undefined;
 
 for (const engine of both)
-  test.concurrent(`${engine}: a call of a task runs at most once, and its end is told`, async () => {
+  test(`${engine}: a call of a task runs at most once, and its end is told`, async () => {
     const found = await measure(engine, { kills: KILLS, plan: PLAN });
     expect(found.violations).toEqual([]);
     expect(found.tasks).toBeGreaterThan(0);
