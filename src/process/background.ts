@@ -87,6 +87,7 @@ function taskHolder({ mcp }: Services): Holder {
   return {
     held: () => calls.ids,
     holds: id => calls.has(id),
+    isIdle: () => calls.isEmpty && runs.isIdle,
     resume: id => runs.begin(id, cancel => resumeCall(mcp, id, cancel)),
     letGo: id => calls.letGo(id),
     lose: id => calls.lose(id),

@@ -15,11 +15,18 @@ const PATIENCE_MS = 5000;
 
 /** How often it is looked whether the calls that are held are still needed. */
 const NEEDED_MS = 10_000;
+/**
+ * How often a process without a call looks. It has no task either, unless it was not known of a commit whether it took
+ * effect.
+ */
+const IDLE_MS = 10_000;
 
 /** The calls that this process holds, by the ids of their tasks. */
 export interface Holder {
   held: () => readonly string[];
   holds: (taskId: string) => boolean;
+  /** Whether no call is held, and none runs for a task. */
+  isIdle: () => boolean;
   /** Begins to make a call, unless it has begun. */
   resume: (taskId: string) => void;
   /** Another process holds the call now, or it was repeated and freed by another way. */
@@ -35,6 +42,7 @@ export function answers({ db, processId, now }: Pick<Deps, 'db' | 'processId' | 
   /** Tasks whose calls were not held when they were first looked for. */
   let missing = new Map<string, number>();
   let next = 0;
+  let looked = 0;
   const letGoOthers = async () => {
     // A call is held after its row was written, so that all of these have been written.
     const held = holder.held();
@@ -44,6 +52,8 @@ export function answers({ db, processId, now }: Pick<Deps, 'db' | 'processId' | 
     for (const id of held) if (!waiting.has(id)) holder.letGo(id);
   };
   return async (): Promise<void> => {
+    if (holder.isIdle() && missing.size === 0 && now() - looked < IDLE_MS) return;
+    looked = now();
     const stillMissing = new Map<string, number>();
     for (const { id, state, approvalStatus } of await listDueTasks(db, processId, BATCH)) {
       if (state === 'begun') holder.cancel(id);

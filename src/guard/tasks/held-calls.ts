@@ -63,6 +63,10 @@ export class HeldCalls<About> {
     return true;
   }
 
+  get isEmpty(): boolean {
+    return this.#entries.size === 0;
+  }
+
   get ids(): string[] {
     return [...this.#entries.keys()];
   }

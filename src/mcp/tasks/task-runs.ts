@@ -26,6 +26,11 @@ export class TaskRuns {
     return this.#isOver;
   }
 
+  /** Whether no call runs for a task. */
+  get isIdle(): boolean {
+    return this.#cancels.size === 0;
+  }
+
   /** Waits for this too when the service stops. */
   waitFor<T>(work: Promise<T>): Promise<T> {
     const done = work.catch(() => {}).finally(() => this.#others.delete(done));

@@ -34,7 +34,7 @@ await onEachEngine(store => {
     const told: string[] = [];
     const tell = (what: string) => (id: string) => void told.push(`${what} ${id}`);
     const job = { resume: tell('resume'), lose: tell('lose'), cancel: tell('cancel'), letGo: tell('let go') };
-    return { told, held: () => held, holds: (id: string) => held.includes(id), ...job };
+    return { told, held: () => held, holds: (id: string) => held.includes(id), isIdle: () => false, ...job };
   }
 
   test('its process makes the call when it is approved, and lets it go when it is denied or lapses', async () => {
@@ -75,6 +75,21 @@ await onEachEngine(store => {
     expect((await g.verdict({ args: 3 }, g.two)).freedTask).toBe(repeated);
     await answers(g.one, held)();
     expect(held.told.toSorted()).toEqual([`let go ${theirs}`, `let go ${repeated}`].toSorted());
+  });
+
+  test('a process without a call looks seldom, and still finds what it was not told was written', async () => {
+    const g = await guarded();
+    const held = { ...holder([]), isIdle: () => true };
+    const job = answers(g.one, held);
+    await job();
+    const id = await g.approved();
+    await job();
+    for (let seconds = 0; held.told.length === 0; seconds += 10) {
+      expect(seconds).toBeLessThanOrEqual(20);
+      g.now += 10_000;
+      await job();
+    }
+    expect(held.told).toEqual([`lose ${id}`]);
   });
 
   test('its process cancels the running call when the client cancels it at any replica', async () => {
