@@ -133,7 +133,13 @@ for (const [what, patch] of Object.entries(MUTANTS))
         await world.everyPlace(FORMATS[0] as Format);
         await world.serverTasks();
         await world.marks();
-        return [...(await world.leaks()), ...world.wrong];
+        const found = [...(await world.leaks()), ...world.wrong];
+        figures('P32 sqlite mutant', {
+          operations: world.answers,
+          finds: world.canaries.size,
+          violations: found.length,
+        });
+        return found;
       } finally {
         await world.close();
       }

@@ -1,7 +1,7 @@
 // What a tool server of this world has done: a line in a file for each run, written before anything is answered. A file
 // outlives the process that writes it, so whatever ran is known, although the process may be killed at any moment.
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeSync } from 'node:fs';
 
 export interface Run {
   tool: string;
@@ -22,13 +22,23 @@ export type Manner =
   /** It answers with a task of its own to whoever knows tasks. */
   | 'served';
 
-/** Lines that are whole: the last one may have been cut by a kill. */
+/** Writes a line into a file that is open for appending. What an earlier process has left of a line stays apart from it. */
+export function writeLine(file: number, line: unknown): void {
+  writeSync(file, `\n${JSON.stringify(line)}\n`);
+}
+
+/** Lines that are whole: a kill can cut any that was just written. */
 export function linesOf<T>(file: string): T[] {
   if (!existsSync(file)) return [];
-  const text = readFileSync(file, 'utf8');
-  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
-  return whole
+  return readFileSync(file, 'utf8')
     .split('\n')
-    .filter(Boolean)
-    .map(line => JSON.parse(line) as T);
+    .flatMap(line => whole<T>(line));
+}
+
+function whole<T>(line: string): T[] {
+  try {
+    return [JSON.parse(line) as T];
+  } catch {
+    return [];
+  }
 }

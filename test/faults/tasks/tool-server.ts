@@ -1,8 +1,8 @@
 // The tool server of this world, a process that is killed at any moment: `tool-server.ts <port> <ledger> <era>`.
 // Each run is in the ledger before it is answered. A task of its own needs no memory: its id says how it ends, and when.
 
-import { openSync, writeSync } from 'node:fs';
-import type { Manner } from './ledger.ts';
+import { openSync } from 'node:fs';
+import { type Manner, writeLine } from './ledger.ts';
 import { TOOLS } from './orders.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
@@ -25,7 +25,7 @@ const die = (): never => {
 
 function run(tool: string, n: string): string {
   const nonce = crypto.randomUUID();
-  writeSync(ledger, `${JSON.stringify({ tool, n, nonce })}\n`);
+  writeLine(ledger, { tool, n, nonce });
   return nonce;
 }
 
