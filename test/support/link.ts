@@ -7,9 +7,17 @@ export class Link {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #lost = false;
+  #refuses = false;
+  /** Connections that were refused. */
+  refused = 0;
 
   private constructor(host: string, port: number) {
-    this.#server = createServer(near => this.#join(near, createConnection(port, host)));
+    this.#server = createServer(near => {
+      if (this.#refuses) {
+        this.refused++;
+        near.destroy();
+      } else this.#join(near, createConnection(port, host));
+    });
   }
 
   /** Resolves once it listens. */
@@ -34,8 +42,14 @@ export class Link {
     for (const socket of this.#sockets) socket.pause();
   }
 
+  /** Whoever connects from now on is refused. */
+  refuse(): void {
+    this.#refuses = true;
+  }
+
   mend(): void {
     this.#lost = false;
+    this.#refuses = false;
     for (const socket of this.#sockets) socket.resume();
   }
 

@@ -203,9 +203,12 @@ class PostgresDb implements Db {
       if (word === '') wake();
       else for (const each of this.#hinted) each(word);
     };
-    this.#listening = new SQL(options(this.#server));
-    // The client listens again by itself after a lost connection. Polling finds what was missed in between.
-    this.#listening.listen(CHANNEL, hear, wake).catch(() => {});
+    const listening = new SQL(options(this.#server));
+    this.#listening = listening;
+    // The client listens again by itself after a lost connection, but not if it has had none. Polling finds what was missed.
+    listening.listen(CHANNEL, hear, wake).catch(() => {
+      if (this.#listening === listening) this.#listenAnewSoon();
+    });
   }
 
   /**
@@ -223,7 +226,9 @@ class PostgresDb implements Db {
 
   async close(): Promise<void> {
     clearTimeout(this.#moving);
-    await this.#listening?.close({ timeout: 0 }).catch(() => {});
+    const listening = this.#listening;
+    this.#listening = null;
+    await listening?.close({ timeout: 0 }).catch(() => {});
     for (const lane of this.#lanes) lane.drop();
     this.#pool.close();
   }

@@ -214,10 +214,13 @@ export class Truth {
   }
 }
 
-/** A key may ask 600 times a minute. Whoever has asked more often waits, as every client does. */
+/**
+ * A key may ask 600 times a minute, and whoever has asked more often waits, as every client does. So does whoever is told that the
+ * replica that holds the result has not answered.
+ */
 async function tell(client: TasksClient, id: string): Promise<Told> {
   const { status, headers, result, error, text } = await client.get(id);
-  if (status === 429) {
+  if (status === 429 || status === 503) {
     await Bun.sleep(1000 * Number(headers.get('retry-after') ?? 1));
     return tell(client, id);
   }

@@ -6,6 +6,7 @@ import { GuardError } from '../../../src/core/errors.ts';
 import { type Db, StoreError, UniqueViolation } from '../../../src/store/engine/db.ts';
 import { openPostgres } from '../../../src/store/engine/postgres.ts';
 import { sql, until } from '../../support/faults.ts';
+import { Link } from '../../support/link.ts';
 import { need } from '../../support/need.ts';
 import { sharedPostgres } from '../../support/postgres.ts';
 import { refusal } from '../../support/refusal.ts';
@@ -195,6 +196,27 @@ describe.if(need((await sharedPostgres()) !== null, 'PostgreSQL'))('postgres', (
           return heard > 0;
         });
       });
+    }));
+
+  test('a replica that could not listen at first listens once it can', () =>
+    withStore(async ({ url, db }) => {
+      const link = await Link.to(url);
+      try {
+        await withDb(link.through(url), async late => {
+          link.refuse();
+          let heard = 0;
+          late.onWake(() => heard++);
+          await until('it was refused', () => link.refused > 0);
+          link.mend();
+          await until('it hears', async () => {
+            db.wake();
+            await Bun.sleep(20);
+            return heard > 0;
+          });
+        });
+      } finally {
+        await link.close();
+      }
     }));
 
   test('a handle that was closed does not listen anew, also when it was about to', () =>
