@@ -39,8 +39,11 @@ export interface HeldFigures extends RoomFigures {
 interface Options<E extends Entry, V> {
   /** In bytes. With 0, this process holds nothing, but still asks others. */
   limit: number;
-  /** How long what came from another replica is kept, at most. */
-  copyMs: number;
+  /**
+   * How long what came from another replica is kept, at most, and then it is not given on: with every step it would live for longer. Null:
+   * as long as the store says, and it is given on, since whoever gave it may be gone.
+   */
+  copyMs: number | null;
   /** How long it is believed that nobody holds something. */
   missingMs: number;
   read: (bytes: Uint8Array) => V;
@@ -69,8 +72,7 @@ export class Holding<E extends Entry, V> {
     this.#now = exchanging.now;
     this.#exchange = new Exchange(kind, {
       ...exchanging,
-      // A copy is not given on: with every step it would live for longer.
-      held: id => this.#current(this.#own, id)?.bytes ?? null,
+      held: id => (options.copyMs === null ? this.here(id) : this.#current(this.#own, id))?.bytes ?? null,
       answered: () => this.#figures.answered++,
     });
   }
@@ -182,7 +184,9 @@ export class Holding<E extends Entry, V> {
       overwrite(entry);
       return;
     }
-    this.#copies.set(id, { ...entry, until: Math.min(this.#now() + this.#options.copyMs, entry.until) });
+    const { copyMs } = this.#options;
+    const keptUntil = copyMs === null ? entry.until : Math.min(this.#now() + copyMs, entry.until);
+    this.#copies.set(id, { ...entry, until: keptUntil });
     this.#bytes += size;
   }
 

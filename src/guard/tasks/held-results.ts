@@ -35,7 +35,7 @@ export class HeldResults {
    * store knows the call and its answer may still be fetched. `kind` says how long other replicas are waited for.
    */
   constructor(storing: Storing, limit: number, kind: Kind = RESULT) {
-    const options = { limit, copyMs: Number.POSITIVE_INFINITY, missingMs: MISSING_MS, read, entryOf };
+    const options = { limit, copyMs: null, missingMs: MISSING_MS, read, entryOf };
     this.#holding = new Holding(kind, storing, options);
   }
 

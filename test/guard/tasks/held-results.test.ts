@@ -183,6 +183,7 @@ describe('several processes', () => {
     asking.tend();
     expect(await asking.find(id, END)).toEqual(SAID);
     expect(of('result-question')).toHaveLength(1);
+    expect(await replica().find(id, END)).toEqual(SAID);
     channel.now = END;
     asking.tend();
     expect(asking.figures).toMatchObject({ held: 0, bytes: 0 });
