@@ -1,6 +1,6 @@
 // Asks the other replicas for bytes that one of them holds, and answers them, over the channel of hints. Every bound here
-// is on what messages of others can make this process keep or do: a message that no replica sent is forgotten at once, a
-// question is answered once, and parts of an answer are kept only for questions that this replica has just asked.
+// is on what messages of others can make this process keep or do: a message that no replica sent is forgotten at once, it
+// answers a question once, and parts of an answer are kept only for questions that this replica has just asked.
 
 import type { KeyObject } from 'node:crypto';
 import { GuardError } from '../../core/errors.ts';
